@@ -1,0 +1,16 @@
+"""How every kernel is compiled: serial, without the interpreter lock, cached on disk.
+
+``jit`` keeps IEEE arithmetic. ``fast_jit`` lets the compiler reorder sums so that loops over topics
+become vector instructions; NaN and infinity keep their meaning. Results are the same for any number
+of threads because a kernel is always called with the same block of work; they may differ in the last
+bits from one processor family to another.
+"""
+
+from functools import partial
+
+from numba import njit
+
+jit = partial(njit, nogil=True, cache=True, error_model="numpy")
+fast_jit = partial(
+    njit, nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"}
+)

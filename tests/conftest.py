@@ -1,0 +1,18 @@
+"""Kernels are cached per version of their sources: numba does not notice an edited callee."""
+
+import hashlib
+import os
+from pathlib import Path
+
+_KERNELS = Path(__file__).parents[1] / "src" / "bayou" / "kernels"
+
+
+def _kernel_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_KERNELS.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_CACHE = Path(__file__).parents[1] / ".numba_cache" / _kernel_hash()
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
