@@ -1,0 +1,272 @@
+"""Factorised expectation-maximisation on distinct (document, term) pairs.
+
+With theta_dk = (n_dk + alpha_k) / (n_k + V beta) and m_vk = n_vk + beta, a token of term v in document d
+has topic k with probability theta_dk m_vk / t, t = sum_k theta_dk m_vk. Sums of c_dv times these over the
+pairs of a document or of a term factorise:
+
+    n_dk = theta_dk sum_v (c_dv / t_dv) m_vk          n_vk = m_vk sum_d (c_dv / t_dv) theta_dk
+
+so no responsibility is ever stored: `*_docs` kernels write theta_d and the ratios c / t, `*_terms`
+kernels turn them into new counts, one owner and a fixed order per term. The ``cavity`` kernels remove
+the token's own responsibility from the document side (CVB0 with one-sided removal):
+
+    weight = (n_dk + alpha_k - e_dvk) m_vk / (n_k + V beta),  e_dvk = m_vk B_dk / t_old
+
+where B and t_old come from a plain step just before. Sums then have two factorised terms.
+
+[Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
+latent Dirichlet allocation. KDD 2013.
+"""
+
+import numpy as np
+
+from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.rng import GOLDEN, INIT, key, unit
+
+
+@fast_jit
+def _spread_into(theta, n_d, alpha, inv_topic):
+    """theta_k = (n_dk + alpha_k) / (n_k + V beta); gives its sum."""
+    total = np.float32(0.0)
+    for k in range(theta.size):
+        x = (n_d[k] + alpha[k]) * inv_topic[k]
+        theta[k] = x
+        total += x
+    return total
+
+
+@jit
+def _clear(acc):
+    for k in range(acc.size):
+        acc[k] = np.float32(0.0)
+
+
+@fast_jit
+def _dot(a, b):
+    total = np.float32(0.0)
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
+
+
+@fast_jit
+def _axpy(acc, r, row):
+    for k in range(acc.size):
+        acc[k] += r * row[k]
+
+
+@fast_jit
+def plain_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, n_inner):
+    """`n_inner` plain steps for documents lo .. hi; theta and ratio are those of the last one.
+
+    ``pairs`` = (indptr, terms, counts) of the corpus, ``prior`` = (alpha, 1 / (n_k + V beta)). Rows of
+    ``theta`` and entries of ``ratio`` are counted from document ``first``. The true counts are
+    ``scale * term_topic``: an online pass decays all rows by changing one number.
+    """
+    indptr, terms, counts = pairs
+    alpha, inv_topic = prior
+    n_topics = alpha.size
+    acc = np.empty(n_topics, np.float32)
+    start = indptr[first]
+    for d in range(lo, hi):
+        th, n_d = theta[d - first], doc_topic[d]
+        for _ in range(n_inner):
+            floor = beta * _spread_into(th, n_d, alpha, inv_topic)
+            _clear(acc)
+            total = np.float32(0.0)
+            for j in range(indptr[d], indptr[d + 1]):
+                row = term_topic[terms[j]]
+                r = counts[j] / (scale * _dot(th, row) + floor)
+                _axpy(acc, r, row)
+                ratio[j - start] = r
+                total += r
+            total *= beta
+            for k in range(n_topics):
+                n_d[k] = th[k] * (scale * acc[k] + total)
+
+
+@fast_jit
+def _cavity_dots(theta, sub, row):
+    """(sum theta m, sum sub m^2)."""
+    first, second = np.float32(0.0), np.float32(0.0)
+    for k in range(theta.size):
+        m = row[k]
+        first += theta[k] * m
+        second += sub[k] * m * m
+    return first, second
+
+
+@fast_jit
+def _cavity_axpy(acc, acc_sub, r, q, row):
+    for k in range(acc.size):
+        m = row[k]
+        acc[k] += r * m
+        acc_sub[k] += q * m * m
+
+
+@fast_jit
+def cavity_docs(doc_topic, theta, sub, ratio, ratio_sub, pairs, first, lo, hi, smooth, prior):
+    """One plain and one cavity step for documents lo .. hi; ``smooth`` holds m = n_vk + beta.
+
+    A count below one removes only itself, so that n_dk + alpha_k - e stays at least alpha_k.
+    """
+    indptr, terms, counts = pairs
+    alpha, inv_topic = prior
+    n_topics = alpha.size
+    acc = np.empty(n_topics, np.float32)
+    acc_sub = np.empty(n_topics, np.float32)
+    start = indptr[first]
+    for d in range(lo, hi):
+        th, sb, n_d = theta[d - first], sub[d - first], doc_topic[d]
+        _spread_into(th, n_d, alpha, inv_topic)
+        _clear(acc)
+        for j in range(indptr[d], indptr[d + 1]):
+            row = smooth[terms[j]]
+            t = _dot(th, row)
+            ratio_sub[j - start] = min(counts[j], np.float32(1.0)) / t
+            _axpy(acc, counts[j] / t, row)
+        for k in range(n_topics):
+            n_d[k] = th[k] * acc[k]
+            sb[k] = th[k] * inv_topic[k]
+        _spread_into(th, n_d, alpha, inv_topic)
+        _clear(acc)
+        _clear(acc_sub)
+        for j in range(indptr[d], indptr[d + 1]):
+            row = smooth[terms[j]]
+            first_dot, second_dot = _cavity_dots(th, sb, row)
+            r = counts[j] / (first_dot - ratio_sub[j - start] * second_dot)
+            q = r * ratio_sub[j - start]
+            _cavity_axpy(acc, acc_sub, r, q, row)
+            ratio[j - start] = r
+            ratio_sub[j - start] = q
+        for k in range(n_topics):
+            n_d[k] = max(th[k] * acc[k] - sb[k] * acc_sub[k], np.float32(0.0))
+
+
+@fast_jit
+def plain_terms(out, by_term, lo, hi, theta, ratio, term_topic, scale, beta, gain):
+    """``out[v] += gain * (scale n_vk + beta) * sum_d ratio theta_dk`` for the batch's terms lo .. hi.
+
+    ``by_term`` = (terms, termptr, rows, at): the batch's distinct terms, and for each its pairs as
+    (row of theta, entry of ratio). ``out`` may be ``term_topic`` itself.
+    """
+    terms, termptr, rows, at = by_term
+    n_topics = theta.shape[1]
+    acc = np.empty(n_topics, np.float32)
+    for i in range(lo, hi):
+        _clear(acc)
+        for j in range(termptr[i], termptr[i + 1]):
+            _axpy(acc, ratio[at[j]], theta[rows[j]])
+        row, old = out[terms[i]], term_topic[terms[i]]
+        for k in range(n_topics):
+            row[k] += gain * (scale * old[k] + beta) * acc[k]
+
+
+@fast_jit
+def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth):
+    """``out[v] += m sum_d ratio theta - m^2 sum_d ratio_sub sub`` for the batch's terms lo .. hi."""
+    terms, termptr, rows, at = by_term
+    n_topics = theta.shape[1]
+    acc = np.empty(n_topics, np.float32)
+    acc_sub = np.empty(n_topics, np.float32)
+    for i in range(lo, hi):
+        _clear(acc)
+        _clear(acc_sub)
+        for j in range(termptr[i], termptr[i + 1]):
+            _axpy(acc, ratio[at[j]], theta[rows[j]])
+            _axpy(acc_sub, ratio_sub[at[j]], sub[rows[j]])
+        row, m = out[terms[i]], smooth[terms[i]]
+        for k in range(n_topics):
+            row[k] += max(m[k] * acc[k] - m[k] * m[k] * acc_sub[k], np.float32(0.0))
+
+
+@fast_jit
+def relax_terms(smooth, new, lo, hi, beta, step):
+    """Over-relaxed replacement of m = n + beta by n <- max(0, n + step (new - n)); clears ``new``."""
+    for v in range(lo, hi):
+        old, fresh = smooth[v], new[v]
+        for k in range(old.size):
+            n = old[k] - beta
+            old[k] = max(n + step * (fresh[k] - n), np.float32(0.0))
+            fresh[k] = np.float32(0.0)
+
+
+@fast_jit
+def affine_terms(matrix, lo, hi, scale, shift):
+    """``matrix[v] = scale * matrix[v] + shift`` for rows lo .. hi."""
+    for v in range(lo, hi):
+        row = matrix[v]
+        for k in range(row.size):
+            row[k] = scale * row[k] + shift
+
+
+@jit
+def noise_terms(out, mean, lo, hi, seed):
+    """``out[v, k] = mean[v] * Exp(1)``: topics that differ, around the corpus' own distribution."""
+    for v in range(lo, hi):
+        at = key(seed, INIT, 0, v)
+        for k in range(out.shape[1]):
+            at += GOLDEN
+            out[v, k] = -np.log1p(-unit(at)) * mean[v]
+
+
+@fast_jit
+def rows_into(out, term_topic, lo, hi, beta, inv_topic):
+    """``out[v] = (n_vk + beta) / (n_k + V beta)`` for terms lo .. hi."""
+    for v in range(lo, hi):
+        for k in range(inv_topic.size):
+            out[v, k] = (term_topic[v, k] + beta) * inv_topic[k]
+
+
+@jit
+def column_sums(out, matrix, lo, hi):
+    """``out[k] += sum of matrix[lo:hi, k]`` in double precision, rows in order."""
+    for i in range(lo, hi):
+        for k in range(out.size):
+            out[k] += matrix[i, k]
+
+
+@jit
+def group_by_term(termptr, rows, at, slot, pairs, lo, hi):
+    """Fill a batch's pairs grouped by term; ``slot[v]`` is the position of term v in the batch."""
+    indptr, terms, _ = pairs
+    start = indptr[lo]
+    cursor = termptr[:-1].copy()
+    for d in range(lo, hi):
+        for j in range(indptr[d], indptr[d + 1]):
+            i = slot[terms[j]]
+            rows[cursor[i]] = d - lo
+            at[cursor[i]] = j - start
+            cursor[i] += 1
+
+
+@fast_jit
+def scvb0_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, rate):
+    """Stochastic passes over the pairs of documents lo .. hi [Foulds13], then theta and ratio.
+
+    N_dk <- (1 - r)^c N_dk + (1 - (1 - r)^c) C_d gamma_k for a pair of count c, where
+    r = (tau + i)^-kappa at the i-th pair; ``rate`` = (number of passes, tau, kappa). The ratios are those
+    of the final theta, so that the statistics of the document factorise.
+    """
+    indptr, terms, counts = pairs
+    alpha, inv_topic = prior
+    n_passes, tau, kappa = rate
+    start = indptr[first]
+    for d in range(lo, hi):
+        th, n_d = theta[d - first], doc_topic[d]
+        length = np.float32(0.0)
+        for j in range(indptr[d], indptr[d + 1]):
+            length += counts[j]
+        i = 0
+        for _ in range(n_passes):
+            for j in range(indptr[d], indptr[d + 1]):
+                i += 1
+                floor = beta * _spread_into(th, n_d, alpha, inv_topic)
+                row = term_topic[terms[j]]
+                keep = np.float32((1.0 - (tau + i) ** -kappa) ** counts[j])
+                move = (np.float32(1.0) - keep) * length / (scale * _dot(th, row) + floor)
+                for k in range(alpha.size):
+                    n_d[k] = keep * n_d[k] + move * th[k] * (scale * row[k] + beta)
+        floor = beta * _spread_into(th, n_d, alpha, inv_topic)
+        for j in range(indptr[d], indptr[d + 1]):
+            ratio[j - start] = counts[j] / (scale * _dot(th, term_topic[terms[j]]) + floor)

@@ -1,0 +1,78 @@
+"""The token formula, once. With the token itself removed from all counts, p(z = k | rest) is
+
+    (n_dk + a_k) (n_vk + beta) / (n_k + V beta)
+
+up to a factor, or (n_dk + a_k) phi_vk while the topics phi stand still.
+"""
+
+import numpy as np
+
+from bayou.kernels.compile import fast_jit, jit
+
+BLOCK = 16  # weights are skipped by this many at a time when a draw looks for its topic
+
+
+@jit
+def shift(doc_row, term_row, topic, k, by):
+    """Let a token enter (by = 1) or leave (by = -1) topic k."""
+    doc_row[k] += by
+    term_row[k] += by
+    topic[k] += by
+
+
+@fast_jit
+def weigh_into(weight, doc_row, alpha, term_row, beta, topic, vbeta):
+    """Weights of all topics for one token against live counts; gives their sum."""
+    total = 0.0
+    for k in range(weight.size):
+        w = (doc_row[k] + alpha[k]) * (term_row[k] + beta) / (topic[k] + vbeta)
+        weight[k] = w
+        total += w
+    return total
+
+
+@fast_jit
+def weigh_fixed_into(weight, doc_row, alpha, row):
+    """Weights of all topics for one token against a fixed topic-term row; gives their sum."""
+    total = np.float32(0.0)
+    for k in range(weight.size):
+        w = (doc_row[k] + alpha[k]) * row[k]
+        weight[k] = w
+        total += w
+    return total
+
+
+@fast_jit
+def _block_sum(weight, start):
+    total = weight[start]
+    for i in range(1, BLOCK):
+        total += weight[start + i]
+    return total
+
+
+@jit
+def pick(weight, target):
+    """The topic at which the running sum of weights passes ``target``."""
+    k = 0
+    while k + BLOCK < weight.size:
+        part = _block_sum(weight, k)
+        if target < part:
+            break
+        target -= part
+        k += BLOCK
+    last = min(k + BLOCK, weight.size) - 1
+    while k < last and target >= weight[k]:
+        target -= weight[k]
+        k += 1
+    while weight[k] <= 0.0 and k > 0:  # rounding carried the target past the last topic in use
+        k -= 1
+    return k
+
+
+@jit
+def count_document(doc_row, z, lo, hi):
+    """n_dk of the tokens lo .. hi, written over ``doc_row``."""
+    for k in range(doc_row.size):
+        doc_row[k] = 0
+    for i in range(lo, hi):
+        doc_row[z[i]] += 1

@@ -1,0 +1,53 @@
+"""Dirichlet parameters learned from counts by fixed-point iteration [Minka00].
+
+[Minka00] Minka. Estimating a Dirichlet distribution. Technical report, MIT, 2000, eq. 55.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+_LEAST, _MOST = 1e-4, 1e3  # a topic no document uses would run to zero
+
+
+def learned_alpha(
+    alpha: NDArray[np.float64], doc_topic: NDArray[np.float32], *, n_iter: int = 5
+) -> NDArray[np.float64]:
+    """Asymmetric alpha after a few steps of Minka's fixed point on documents x topics counts.
+
+    alpha_k <- alpha_k sum_d [psi(n_dk + alpha_k) - psi(alpha_k)] / sum_d [psi(N_d + A) - psi(A)], with the
+    Gamma(1, 1) prior on each alpha_k that keeps unused topics from running off to zero or infinity.
+    """
+    counts = doc_topic.astype(np.float64)
+    lengths = counts.sum(axis=1)
+    used = lengths > 0
+    counts, lengths = counts[used], lengths[used]
+    if not len(counts):
+        return alpha
+    for _ in range(n_iter):
+        total = alpha.sum()
+        rise = (digamma(counts + alpha) - digamma(alpha)).sum(axis=0)
+        fall = float((digamma(lengths + total) - digamma(total)).sum())
+        alpha = np.clip(alpha * rise / (fall + 1.0), _LEAST, _MOST)
+    return alpha
+
+
+def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 5) -> float:
+    """Symmetric beta after a few steps of the same fixed point on terms x topics counts.
+
+    Most counts are zero and contribute nothing, so only the others are looked at.
+    """
+    n_terms = len(term_topic)
+    totals = term_topic.sum(axis=0, dtype=np.float64)
+    counts = term_topic[term_topic > 1e-6].astype(np.float64)
+    if not len(counts):
+        return beta
+    for _ in range(n_iter):
+        rise = float((digamma(counts + beta) - digamma(beta)).sum())
+        fall = n_terms * float(
+            (digamma(totals + n_terms * beta) - digamma(n_terms * beta)).sum()
+        )
+        beta = float(np.clip(beta * rise / (fall + 1.0), _LEAST, _MOST))
+    return beta

@@ -1,0 +1,196 @@
+"""Documents as pairs or as tokens, the index that groups them by term, and inference under fixed topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bayou.kernels import em, fixed_sweep, fold_in
+from bayou.kernels.rng import FOLD_IN
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+Each = Callable[[Callable[[int, int], None], I64], None]
+
+MAX_TOPICS = 65_535  # topic numbers are stored in sixteen bits
+
+
+class Pairs(NamedTuple):
+    """Distinct (document, term) pairs in document order: a CSR matrix as three plain arrays."""
+
+    indptr: I64
+    terms: I32
+    counts: F32
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_tokens(self) -> float:
+        """Sum of all counts."""
+        return float(self.counts.sum(dtype=np.float64))
+
+
+class Tokens(NamedTuple):
+    """Single occurrences in document order."""
+
+    indptr: I64
+    terms: U32
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.indptr) - 1
+
+
+class PairIndex(NamedTuple):
+    """Pairs of a run of documents grouped by term: (row of the document, place of the pair)."""
+
+    terms: I32
+    termptr: I64
+    rows: I32
+    at: I32
+
+
+class TokenIndex(NamedTuple):
+    """Tokens grouped by term: the places of each term's tokens."""
+
+    terms: I32
+    termptr: I64
+    at: I32
+
+
+def pairs_of(counts: csr_array) -> Pairs:
+    """View a canonical CSR matrix of counts as pairs."""
+    return Pairs(
+        np.ascontiguousarray(counts.indptr, np.int64),
+        np.ascontiguousarray(counts.indices, np.int32),
+        np.ascontiguousarray(counts.data, np.float32),
+    )
+
+
+def _distinct(terms: I32 | U32, n_terms: int) -> tuple[I32, I64]:
+    """The distinct terms, and where each one's group begins and ends."""
+    tally = np.bincount(terms, minlength=n_terms)
+    distinct = np.flatnonzero(tally).astype(np.int32)
+    termptr = np.zeros(len(distinct) + 1, np.int64)
+    np.cumsum(tally[distinct], out=termptr[1:])
+    return distinct, termptr
+
+
+def index_pairs(pairs: Pairs, lo: int, hi: int, n_terms: int) -> PairIndex:
+    """Group the pairs of documents lo .. hi by term, in document order within a term."""
+    mine = pairs.terms[pairs.indptr[lo] : pairs.indptr[hi]]
+    terms, termptr = _distinct(mine, n_terms)
+    slot = np.zeros(n_terms, np.int32)
+    slot[terms] = np.arange(len(terms), dtype=np.int32)
+    rows, at = np.empty(len(mine), np.int32), np.empty(len(mine), np.int32)
+    em.group_by_term(termptr, rows, at, slot, tuple(pairs), lo, hi)
+    return PairIndex(terms, termptr, rows, at)
+
+
+def index_tokens(tokens: Tokens, n_terms: int) -> TokenIndex:
+    """Group tokens by term, in document order within a term."""
+    terms, termptr = _distinct(tokens.terms, n_terms)
+    at = np.argsort(tokens.terms, kind="stable").astype(np.int32)
+    return TokenIndex(terms, termptr, at)
+
+
+def select(pairs: Pairs, docs: I64) -> Pairs:
+    """The pairs of some documents, in the order given."""
+    sizes = np.diff(pairs.indptr)[docs]
+    indptr = np.zeros(len(docs) + 1, np.int64)
+    np.cumsum(sizes, out=indptr[1:])
+    take = np.repeat(pairs.indptr[docs] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return Pairs(indptr, pairs.terms[take], pairs.counts[take])
+
+
+def topic_rows(term_topic: F32, beta: float, each: Each) -> F32:
+    """phi as (terms x topics): (n_vk + beta) / (n_k + V beta)."""
+    n_terms = len(term_topic)
+    inv = (1.0 / (topic_totals(term_topic) + n_terms * beta)).astype(np.float32)
+    rows = np.empty_like(term_topic)
+
+    def work(lo: int, hi: int) -> None:
+        em.rows_into(rows, term_topic, lo, hi, np.float32(beta), inv)
+
+    each(work, np.arange(n_terms + 1, dtype=np.int64) * term_topic.shape[1])
+    return rows
+
+
+def topic_totals(term_topic: F32) -> F64:
+    """n_k, summed in double precision in the order of the terms."""
+    totals = np.zeros(term_topic.shape[1])
+    em.column_sums(totals, term_topic, 0, len(term_topic))
+    return totals
+
+
+def expected_counts(
+    rows: F32, alpha: F64, pairs: Pairs, each: Each, *, max_iter: int = 20, tol: float = 0.01
+) -> F32:
+    """Expected tokens of each topic in each document with topics fixed (documents x topics).
+
+    Expectation-maximisation on distinct terms, at most ``max_iter`` steps, stopping when less than
+    ``tol`` of the document's tokens moved.
+    """
+    out = np.empty((pairs.n_docs, len(alpha)), np.float32)
+    n_steps = np.empty(pairs.n_docs, np.int64)
+    prior = alpha.astype(np.float32)
+
+    def work(lo: int, hi: int) -> None:
+        fold_in.em_rows(
+            out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol)
+        )
+
+    each(work, pairs.indptr)
+    return out
+
+
+def sampled_counts(
+    rows: F32, alpha: F64, tokens: Tokens, ids: U64, seed: int, n_samples: int, burn_in: int, each: Each
+) -> F32:
+    """Posterior draws of n_d with topics fixed: (samples x documents x topics), one sweep apart."""
+    prior = alpha.astype(np.float32)
+    own = np.zeros(len(alpha), np.float32)
+    z = np.empty(len(tokens.terms), np.uint16)
+    out = np.zeros((n_samples, tokens.n_docs, len(alpha)), np.float32)
+    toks = tuple(tokens)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.start_docs(z, toks, ids, lo, hi, rows, prior, seed, FOLD_IN, 0)
+        for sweep in range(1, burn_in + n_samples + 1):
+            fixed_sweep.sweep_docs(
+                z, toks, ids, lo, hi, rows, own, prior, seed, FOLD_IN, sweep
+            )
+            if sweep > burn_in:
+                fixed_sweep.count_docs(
+                    out[sweep - burn_in - 1], z, tokens.indptr, lo, hi, np.float32(1.0)
+                )
+
+    each(work, tokens.indptr)
+    return out
+
+
+def content_ids(pairs: Pairs) -> U64:
+    """A number for each document that depends on its terms and counts alone."""
+    out = np.empty(pairs.n_docs, np.uint64)
+    fixed_sweep.content_ids(out, tuple(pairs), 0, pairs.n_docs)
+    return out
+
+
+def proportions(doc_topic: F32, alpha: F64) -> F64:
+    """theta as rows that sum to one: (n_dk + alpha_k) / (N_d + sum alpha); empty rows give the prior."""
+    theta = doc_topic.astype(np.float64) + alpha
+    theta /= theta.sum(axis=-1, keepdims=True)
+    return theta

@@ -1,0 +1,88 @@
+"""The only place of threads.
+
+Work comes as a function of a range ``(lo, hi)`` whose result does not depend on how the range is cut:
+documents are independent given the topics, and every term has one owner. So the number of threads
+changes the time and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Each = Callable[[Callable[[int, int], None], NDArray[np.int64]], None]
+
+_PIECES = 4  # per thread, so that a slow piece does not leave the others idle
+_SMALL = 20_000  # pairs or tokens below which a second thread costs more than it saves
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Number of threads: None and -1 mean every core this process may use."""
+    if n_threads is None or n_threads == -1:
+        if hasattr(os, "sched_getaffinity"):
+            return max(1, len(os.sched_getaffinity(0)))
+        return os.cpu_count() or 1
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, or None for all cores; got {n_threads}")
+    return int(n_threads)
+
+
+class Workers:
+    """Threads that share out ranges; use as a context manager.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.zeros(6)
+    >>> def work(lo, hi):
+    ...     out[lo:hi] = np.arange(lo, hi)
+    >>> with Workers(2) as workers:
+    ...     workers.each(work, np.arange(7) * 100_000)
+    >>> out
+    array([0., 1., 2., 3., 4., 5.])
+    """
+
+    def __init__(self, n_threads: int | None = 1) -> None:
+        self.n_threads = resolve_threads(n_threads)
+        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def each(self, work: Callable[[int, int], None], ends: NDArray[np.int64]) -> None:
+        """Call ``work(lo, hi)`` over all items; ``ends`` counts the work before each item.
+
+        ``ends`` has one entry more than there are items and need not start at zero (a slice of a CSR
+        ``indptr`` will do).
+        """
+        n_items = len(ends) - 1
+        if n_items <= 0:
+            return
+        total = int(ends[-1] - ends[0])
+        if self._pool is None or total < _SMALL or n_items == 1:
+            work(0, n_items)
+            return
+        marks = ends[0] + total * np.arange(1, _PIECES * self.n_threads) / (
+            _PIECES * self.n_threads
+        )
+        cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, marks), [n_items]]))
+        jobs = [
+            self._pool.submit(work, int(lo), int(hi))
+            for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
+        ]
+        for job in jobs:
+            job.result()
