@@ -1,0 +1,293 @@
+"""A collection of documents: counts, and what is known beside them."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bayou.data.counting import count_tokens
+from bayou.data.counts import CSR, as_counts
+from bayou.data.errors import DataError, FractionalCountsWarning
+from bayou.data.fields import as_ids, as_labels, as_names, as_targets, as_times
+from bayou.data.text import TOKEN_PATTERN, Vectorizer
+from bayou.data.vocabulary import Vocabulary
+
+_MAX_COUNT = 2**31  # of one term in one document; more is a mistake in the data
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Corpus:
+    """Documents as counts of terms, with optional labels, targets, times and identifiers.
+
+    Everything is checked when the corpus is made, so nothing behind it checks again. Empty
+    documents are legal. Counts may be fractional: they are kept as they are, as weights. Samplers
+    need whole tokens and get them from `tokens`, which rounds half to even and warns once with
+    `FractionalCountsWarning`.
+
+    Parameters
+    ----------
+    counts : matrix, documents by terms
+        Any form that `from_matrix` takes; stored as csr_array with float32 data, int32 sorted
+        distinct indices, int64 indptr and no stored zeros.
+    vocabulary : Vocabulary or iterable of str, optional
+        The name of each column; taken from the columns of a data frame when left out.
+    labels : class vector, list of label lists or indicator matrix, optional
+        Stored as csr_array of int8, documents by labels. A nested *list* is a list of label
+        lists; a two-dimensional array, sparse matrix or frame is an indicator.
+    label_names : iterable of str, optional
+        The name of each label. Whole-number labels are then positions in it.
+    targets : array (n_docs,) or (n_docs, t), optional
+        Finite numbers to predict.
+    times : iterable, optional
+        Dates, ISO strings, years or seconds since 1970; stored as datetime64[us], NaT if missing.
+    ids : iterable of str, optional
+
+    Examples
+    --------
+    >>> corpus = Corpus.from_text(["big cat", "big dog"], labels=["yes", "no"])
+    >>> corpus
+    Corpus(2 documents, 3 terms, 4 tokens, 2 labels)
+    >>> corpus[1:].doc_lengths()
+    array([2.])
+    """
+
+    counts: CSR
+    vocabulary: Vocabulary | None = None
+    labels: CSR | None = None
+    label_names: tuple[str, ...] | None = None
+    targets: npt.NDArray[np.float64] | None = None
+    times: npt.NDArray[np.datetime64] | None = None
+    ids: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        counts, columns = as_counts(self.counts)
+        n_docs, n_terms = counts.shape
+        names = columns if self.vocabulary is None else self.vocabulary
+        if names is not None and not isinstance(names, Vocabulary):
+            names = Vocabulary(names)
+        if names is not None and len(names) != n_terms:
+            raise DataError(f"the vocabulary has {len(names)} terms, the counts {n_terms} columns")
+        put = object.__setattr__  # the dataclass is frozen for everyone else
+        put(self, "counts", counts)
+        put(self, "vocabulary", names)
+        if self.labels is not None:
+            labels, label_names = as_labels(self.labels, n_docs, self.label_names)
+            put(self, "labels", labels)
+            put(self, "label_names", label_names)
+        elif self.label_names is not None:
+            raise DataError(f"{len(as_names(self.label_names))} label names came without labels")
+        if self.targets is not None:
+            put(self, "targets", as_targets(self.targets, n_docs))
+        if self.times is not None:
+            put(self, "times", as_times(self.times, n_docs))
+        if self.ids is not None:
+            put(self, "ids", as_ids(self.ids, n_docs))
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Any,
+        *,
+        vocabulary: Iterable[str] | None = None,
+        labels: Any = None,
+        label_names: Iterable[str] | None = None,
+        targets: Any = None,
+        times: Any = None,
+        ids: Any = None,
+    ) -> "Corpus":
+        """Make a corpus from a matrix of counts, documents by terms.
+
+        Parameters
+        ----------
+        X : scipy sparse matrix or array, ndarray, nested list, pandas or polars frame
+            The columns of a frame name the terms unless `vocabulary` is given.
+        vocabulary, labels, label_names, targets, times, ids
+            As in `Corpus`.
+
+        Examples
+        --------
+        >>> Corpus.from_matrix([[2, 0], [0, 0]], targets=[0.5, 1.5])
+        Corpus(2 documents, 2 terms, 2 tokens, targets)
+        """
+        beside: dict[str, Any] = {"label_names": label_names, "targets": targets, "times": times}
+        beside |= {"vocabulary": vocabulary, "labels": labels, "ids": ids}
+        return cls(counts=X, **beside)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        documents: Iterable[Iterable[str]],
+        *,
+        vocabulary: Iterable[str] | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        **beside: Any,
+    ) -> "Corpus":
+        """Make a corpus from lists of tokens.
+
+        Parameters
+        ----------
+        documents : iterable of token lists
+        vocabulary : iterable of str, optional
+            The terms to count; others are dropped. Otherwise all terms, alphabetically.
+        min_df, max_df : int or float
+            Keep terms in at least / at most so many documents (``int``) or such a share.
+        **beside
+            labels, label_names, targets, times, ids, as in `Corpus`.
+
+        Examples
+        --------
+        >>> Corpus.from_tokens([["a", "b"], ["b"]], min_df=2).vocabulary
+        Vocabulary(1 terms: 'b')
+        """
+        if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabulary(vocabulary)
+        counts, terms = count_tokens(documents, vocabulary=vocabulary, min_df=min_df, max_df=max_df)
+        return cls.from_matrix(counts, vocabulary=terms, **beside)
+
+    @classmethod
+    def from_text(
+        cls,
+        texts: Iterable[str],
+        *,
+        vocabulary: Iterable[str] | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        lowercase: bool = True,
+        min_length: int = 2,
+        ngrams: tuple[int, int] = (1, 1),
+        token_pattern: str = TOKEN_PATTERN,
+        **beside: Any,
+    ) -> "Corpus":
+        """Make a corpus from running text.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        vocabulary, min_df, max_df, max_features, stop_words, lowercase, min_length, ngrams, \
+token_pattern
+            As in `Vectorizer`.
+        **beside
+            labels, label_names, targets, times, ids, as in `Corpus`.
+        """
+        vectorizer = Vectorizer(
+            vocabulary=vocabulary,
+            min_df=min_df,
+            max_df=max_df,
+            max_features=max_features,
+            stop_words=stop_words,
+            lowercase=lowercase,
+            min_length=min_length,
+            ngrams=ngrams,
+            token_pattern=token_pattern,
+        )
+        counts = vectorizer.fit_transform(texts)
+        return cls.from_matrix(counts, vocabulary=vectorizer.vocabulary_, **beside)
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return int(self.counts.shape[0])
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms (columns)."""
+        return int(self.counts.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, 0 without labels."""
+        return 0 if self.labels is None else int(self.labels.shape[1])
+
+    @property
+    def n_tokens(self) -> float:
+        """Sum of all counts; a whole number unless counts are fractional."""
+        return float(self.counts.data.sum(dtype=np.float64))
+
+    @property
+    def is_fractional(self) -> bool:
+        """Whether any count is not a whole number."""
+        return bool((np.rint(self.counts.data) != self.counts.data).any())
+
+    def doc_lengths(self) -> npt.NDArray[np.float64]:
+        """Sum of the counts of each document."""
+        rows = np.repeat(np.arange(self.n_docs), np.diff(self.counts.indptr))
+        return self._sums(rows, self.n_docs)
+
+    def term_counts(self) -> npt.NDArray[np.float64]:
+        """Sum of the counts of each term."""
+        return self._sums(self.counts.indices, self.n_terms)
+
+    def _sums(self, groups: npt.NDArray[Any], n_groups: int) -> npt.NDArray[np.float64]:
+        sums = np.bincount(groups, weights=self.counts.data, minlength=n_groups)
+        return sums.astype(np.float64, copy=False)
+
+    def tokens(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+        """Write every token out: each term as often as it counts.
+
+        Fractional counts are rounded half to even, with one `FractionalCountsWarning`.
+
+        Returns
+        -------
+        indptr : int64 array (n_docs + 1,)
+            The tokens of document d are ``terms[indptr[d]:indptr[d + 1]]``.
+        terms : uint32 array (n_tokens,)
+
+        Examples
+        --------
+        >>> indptr, terms = Corpus.from_matrix([[2, 0, 1], [0, 0, 0]]).tokens()
+        >>> indptr.tolist(), terms.tolist()
+        ([0, 3, 3], [0, 0, 2])
+        """
+        counts = self.counts
+        whole = np.rint(counts.data)
+        if (whole != counts.data).any():
+            warnings.warn(
+                "fractional counts were rounded to whole tokens (half to even); "
+                "scale them first if that loses too much",
+                FractionalCountsWarning,
+                stacklevel=2,
+            )
+        if whole.size and whole.max() >= _MAX_COUNT:
+            i = int(np.argmax(whole))
+            d = int(np.searchsorted(counts.indptr, i, side="right")) - 1
+            raise DataError(
+                f"document {d} holds term {counts.indices[i]} {whole[i]:g} times; "
+                "that cannot be written out as tokens"
+            )
+        times = whole.astype(np.int64)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
+        return ends[counts.indptr], np.repeat(counts.indices.astype(np.uint32), times)
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __getitem__(self, key: Any) -> "Corpus":
+        if isinstance(key, int | np.integer):
+            raise DataError(f"corpus[{key}] is ambiguous; corpus[{key}:{key}+1] is a corpus of one")
+        rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if _is_empty(key) else key]
+        return Corpus(
+            counts=self.counts[rows],
+            vocabulary=self.vocabulary,
+            labels=None if self.labels is None else self.labels[rows],
+            label_names=self.label_names,
+            targets=None if self.targets is None else self.targets[rows],
+            times=None if self.times is None else self.times[rows],
+            ids=None if self.ids is None else tuple(self.ids[d] for d in rows),
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_docs} documents, {self.n_terms} terms, {self.n_tokens:.10g} tokens"]
+        if self.labels is not None:
+            parts.append(f"{self.n_labels} labels")
+        parts += [name for name in ("targets", "times", "ids") if getattr(self, name) is not None]
+        return f"Corpus({', '.join(parts)})"
+
+
+def _is_empty(key: Any) -> bool:
+    return isinstance(key, list | tuple) and not key

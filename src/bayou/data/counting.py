@@ -1,0 +1,132 @@
+"""Lists of tokens become a matrix of counts."""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bayou.data.counts import CSR
+from bayou.data.errors import DataError
+from bayou.data.vocabulary import Vocabulary
+
+
+def count_tokens(
+    documents: Iterable[Iterable[str]],
+    *,
+    vocabulary: Vocabulary | None = None,
+    min_df: float = 1,
+    max_df: float = 1.0,
+    max_features: int | None = None,
+) -> tuple[CSR, Vocabulary]:
+    """Count the terms of each document.
+
+    Parameters
+    ----------
+    documents : iterable of iterables of str
+        The tokens of each document; an empty document is legal.
+    vocabulary : Vocabulary, optional
+        The terms to count; others are dropped. Without it the terms are those found, in
+        alphabetical order, thinned by the next three.
+    min_df, max_df : int or float
+        Keep terms found in at least / at most so many documents: a whole number of documents
+        (``int``) or a share of them (``float`` in 0 .. 1).
+    max_features : int, optional
+        Keep only so many of the most frequent terms.
+
+    Returns
+    -------
+    counts : sparse array, documents by terms
+    vocabulary : Vocabulary
+
+    Examples
+    --------
+    >>> counts, vocabulary = count_tokens([["b", "a", "b"], []])
+    >>> counts.toarray().tolist(), vocabulary.terms
+    ([[1.0, 2.0], [0.0, 0.0]], ('a', 'b'))
+    """
+    check_limits(min_df, max_df, max_features)
+    if vocabulary is not None:
+        # 1 == 1.0 in Python, but as a limit one document is not all documents
+        whole = _is_whole(min_df), _is_whole(max_df)
+        if (min_df, max_df, max_features) != (1, 1.0, None) or whole != (True, False):
+            raise DataError(
+                "min_df, max_df and max_features choose a vocabulary; "
+                "leave them out when the vocabulary is given"
+            )
+        found = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        return _count(documents, found, grow=False), vocabulary
+    found = {}
+    counts = _count(documents, found, grow=True)
+    terms = np.array(list(found), dtype=object)
+    keep = _chosen(counts, terms, min_df, max_df, max_features)
+    return counts[:, keep], Vocabulary(terms[keep])
+
+
+def check_limits(min_df: float, max_df: float, max_features: int | None) -> None:
+    """Refuse document-frequency limits that are neither numbers of documents nor shares."""
+    for name, limit in (("min_df", min_df), ("max_df", max_df)):
+        share = isinstance(limit, float | np.floating)
+        if not ((_is_whole(limit) and limit >= 0) or (share and 0.0 <= limit <= 1.0)):
+            raise DataError(
+                f"{name} must be a whole number of documents >= 0 or a share from 0.0 to 1.0, "
+                f"got {limit!r}"
+            )
+    if max_features is not None and not (_is_whole(max_features) and max_features > 0):
+        raise DataError(f"max_features must be a whole number > 0 or None, got {max_features!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _count(documents: Iterable[Iterable[str]], found: dict[str, int], *, grow: bool) -> CSR:
+    if isinstance(documents, str | bytes):
+        raise DataError("expected a list of token lists, got one string")
+    indptr, indices, data = array("q", [0]), array("i"), array("f")
+    for d, tokens in enumerate(documents):
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+            raise DataError(
+                f"document {d} must be a list of tokens, got {type(tokens).__name__}; "
+                "use from_text for running text"
+            )
+        for token, count in Counter(tokens).items():
+            if not isinstance(token, str):
+                raise DataError(f"document {d}: tokens must be strings, got {token!r}")
+            v = found.setdefault(token, len(found)) if grow else found.get(token)
+            if v is not None:
+                indices.append(v)
+                data.append(count)
+        indptr.append(len(indices))
+    shape = (len(indptr) - 1, len(found))
+    counts = sp.csr_array(
+        (np.array(data, np.float32), np.array(indices, np.int32), np.array(indptr, np.int64)),
+        shape=shape,
+    )
+    counts.sort_indices()
+    return counts
+
+
+def _chosen(
+    counts: CSR,
+    terms: npt.NDArray[np.object_],
+    min_df: float,
+    max_df: float,
+    max_features: int | None,
+) -> npt.NDArray[np.intp]:
+    """Columns to keep, in alphabetical order of their terms."""
+    n_docs, n_terms = counts.shape
+    df = np.bincount(counts.indices, minlength=n_terms)
+    low = min_df if _is_whole(min_df) else min_df * n_docs
+    high = max_df if _is_whole(max_df) else max_df * n_docs
+    keep = np.flatnonzero((df >= low) & (df <= high))
+    keep = keep[np.argsort(terms[keep], kind="stable")]
+    if max_features is not None and len(keep) > max_features:
+        total = np.bincount(counts.indices, weights=counts.data, minlength=n_terms)
+        # a stable sort over alphabetical order: ties go to the alphabetically first
+        best = np.argsort(-total[keep], kind="stable")[:max_features]
+        keep = keep[np.sort(best)]
+    return keep

@@ -1,0 +1,148 @@
+"""Whatever holds counts becomes one canonical sparse array, or a clear error."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    CSR: TypeAlias = sp.csr_array[Any]
+else:
+    CSR = sp.csr_array  # older releases of scipy cannot be subscripted
+
+_MAX_INDEX = np.iinfo(np.int32).max
+_NUMERIC = "biuf"
+
+
+def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
+    """Turn a matrix of counts into the canonical form of `Corpus.counts`.
+
+    Parameters
+    ----------
+    X : sparse matrix or array, array, nested list, pandas or polars frame
+        Documents by terms; finite, not negative.
+
+    Returns
+    -------
+    counts : csr_array
+        float32 data, int32 indices (sorted, distinct, no stored zeros), int64 indptr. Shares
+        memory with ``X`` only if ``X`` was in that form already; ``X`` itself is never changed.
+    names : list of str or None
+        Column names of a frame.
+    """
+    names = column_names(X)
+    raw: Any = X if sp.issparse(X) else _from_frame_or_dense(X)
+    if raw.ndim != 2:
+        raise DataError(
+            f"counts must have two dimensions (documents by terms), got {raw.ndim}; "
+            "put a single document in a list"
+        )
+    if raw.shape[1] > _MAX_INDEX:
+        raise DataError(f"at most {_MAX_INDEX} terms are supported, got {raw.shape[1]}")
+    if raw.dtype.kind not in _NUMERIC:
+        raise DataError(f"counts must be real numbers, got dtype {raw.dtype}")
+    return _canonical(raw, names), names
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the column names of a frame when all of them are strings."""
+    if not is_frame(X):
+        return None
+    columns = list(X.columns)
+    return columns if all(isinstance(name, str) for name in columns) else None
+
+
+def is_frame(X: Any) -> bool:
+    """Whether this looks like a pandas or polars data frame."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def dense(X: Any, what: str) -> npt.NDArray[Any]:
+    """Turn nested lists, arrays and frames into an array of numbers, or say where it fails.
+
+    Missing values become NaN, for the caller to find.
+    """
+    if is_frame(X) or hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    try:
+        values = np.asarray(X)
+    except (ValueError, TypeError):
+        raise DataError(_ragged(X, what)) from None
+    if values.dtype.kind in _NUMERIC:
+        return values
+    if values.dtype.kind not in "OSU":
+        raise DataError(f"{what} must be real numbers, got dtype {values.dtype}")
+    return _numbers(values, what)
+
+
+def _numbers(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
+    out = np.empty(values.shape, np.float64)
+    for place, value in np.ndenumerate(values):
+        missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+        if not missing and not isinstance(value, int | float | np.number | np.bool_):
+            where = f"document {place[0]}" if place else "the value"
+            where += f", column {place[1]}" if len(place) > 1 else ""
+            raise DataError(f"{what} must be real numbers, but {where} is {value!r:.80}")
+        out[place] = np.nan if missing else value
+    return out
+
+
+def _ragged(X: Any, what: str) -> str:
+    if isinstance(X, Sequence) and X and isinstance(X[0], Sequence):
+        for d, row in enumerate(X):
+            if not isinstance(row, Sequence) or len(row) != len(X[0]):
+                size = len(row) if isinstance(row, Sequence) else type(row).__name__
+                return f"{what}: document {d} has {size} columns, document 0 has {len(X[0])}"
+    return f"{what} must be a matrix of numbers, got {type(X).__name__}"
+
+
+def _from_frame_or_dense(X: Any) -> Any:
+    if is_frame(X) and hasattr(X, "sparse"):  # a pandas frame whose columns are all sparse
+        return X.sparse.to_coo()
+    return dense(X, "counts")
+
+
+def _canonical(raw: Any, names: list[str] | None) -> CSR:
+    try:
+        counts = sp.csr_array(raw)
+        counts.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"counts are not a valid sparse matrix: {error}") from None
+    _refuse(counts, ~np.isfinite(counts.data), "is not a finite number", names)
+    _refuse(counts, counts.data < 0, "is negative", names)
+    if not counts.has_canonical_format:
+        counts = counts.copy()  # never reorder the caller's arrays
+        counts.sum_duplicates()
+    with np.errstate(over="ignore"):
+        narrow = counts.data.astype(np.float32, copy=False)
+    if narrow is not counts.data:
+        counts = sp.csr_array((narrow, counts.indices, counts.indptr), shape=counts.shape)
+        _refuse(counts, np.isinf(narrow), "does not fit in 32-bit floating point", names)
+    if not counts.data.all():
+        counts = counts.copy()
+        counts.eliminate_zeros()
+    return typed(counts)
+
+
+def typed(counts: CSR) -> CSR:
+    """Return the same array with int32 indices and int64 indptr, whatever scipy had chosen."""
+    out = sp.csr_array(counts.shape, dtype=counts.dtype)
+    out.data = counts.data
+    out.indices = counts.indices.astype(np.int32, copy=False)
+    out.indptr = counts.indptr.astype(np.int64, copy=False)
+    out.has_canonical_format = True
+    return out
+
+
+def _refuse(counts: CSR, bad: npt.NDArray[np.bool_], why: str, names: list[str] | None) -> None:
+    if not bad.any():
+        return
+    i = int(np.argmax(bad))
+    d = int(np.searchsorted(counts.indptr, i, side="right")) - 1
+    v = int(counts.indices[i])
+    term = f"term {v}" + (f" ({names[v]!r})" if names else "")
+    raise DataError(f"counts: document {d}, {term}: {counts.data[i]} {why}")

@@ -1,0 +1,251 @@
+"""What goes beside the counts: labels, targets, times, identifiers."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bayou.data.counts import CSR, column_names, dense, is_frame, typed
+from bayou.data.errors import DataError
+
+_EPOCH = datetime(1970, 1, 1)
+_YEAR = re.compile(r"\d{4}", re.ASCII)
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+_SECONDS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+
+
+def as_labels(
+    labels: Any, n_docs: int, names: Iterable[str] | None = None
+) -> tuple[CSR, tuple[str, ...] | None]:
+    """Turn labels in any accepted form into an indicator array and the names of its columns.
+
+    Parameters
+    ----------
+    labels : class vector, list of label lists, or indicator matrix
+        A vector (or list) of strings or whole numbers gives each document one label, a missing
+        value none. A list of lists gives each document any number of labels. A two-dimensional
+        array, sparse matrix or frame of 0 and 1 is an indicator; nested *lists* never are.
+    n_docs : int
+    names : iterable of str, optional
+        Names of the labels in order. Whole-number labels are then positions in it.
+
+    Returns
+    -------
+    indicator : csr_array of int8, documents by labels
+    names : tuple of str or None
+    """
+    known = None if names is None else as_names(names)
+    if sp.issparse(labels) or is_frame(labels) or getattr(labels, "ndim", 1) != 1:
+        return _from_indicator(labels, n_docs, known)
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise DataError(f"labels must be one entry per document, got {labels!r:.80}")
+    rows = [_one_document(d, entry) for d, entry in enumerate(labels)]
+    check_length("labels", len(rows), n_docs)
+    known = _distinct(rows) if known is None else known
+    position = {name: i for i, name in enumerate(known)}
+    indptr, indices = [0], []
+    for d, row in enumerate(rows):
+        indices += sorted({_position(d, label, position, names is not None) for label in row})
+        indptr.append(len(indices))
+    ones = np.ones(len(indices), np.int8)
+    parts = (ones, np.array(indices, np.int32), np.array(indptr, np.int64))
+    return typed(sp.csr_array(parts, shape=(n_docs, len(known)))), known
+
+
+def as_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Check that label names are distinct strings."""
+    if isinstance(names, str | bytes):
+        raise DataError(f"label names must be a list of strings, got {names!r:.80}")
+    out = tuple(names)
+    if not all(isinstance(name, str) for name in out):
+        raise DataError("label names must be strings")
+    if len(set(out)) != len(out):
+        twice = next(name for i, name in enumerate(out) if name in out[:i])
+        raise DataError(f"label names must be distinct, {twice!r} is there twice")
+    return out
+
+
+def _from_indicator(
+    labels: Any, n_docs: int, names: tuple[str, ...] | None
+) -> tuple[CSR, tuple[str, ...] | None]:
+    columns = column_names(labels)
+    matrix: Any = labels if sp.issparse(labels) else dense(labels, "labels")
+    if matrix.ndim != 2:
+        raise DataError(f"labels must have one or two dimensions, got {matrix.ndim}")
+    check_length("labels", matrix.shape[0], n_docs)
+    indicator = sp.csr_array(matrix, copy=True)
+    indicator.sum_duplicates()
+    bad = ~((indicator.data == 0) | (indicator.data == 1))
+    if bad.any():
+        d = int(np.searchsorted(indicator.indptr, int(np.argmax(bad)), side="right")) - 1
+        raise DataError(
+            f"a label matrix holds 0 and 1 only, document {d} has {indicator.data[bad][0]}; "
+            "give numbers to predict as targets"
+        )
+    indicator.eliminate_zeros()
+    if names is None and columns is not None:
+        names = as_names(columns)
+    if names is not None and len(names) != indicator.shape[1]:
+        raise DataError(f"{len(names)} label names for {indicator.shape[1]} label columns")
+    return typed(indicator.astype(np.int8)), names
+
+
+def _one_document(d: int, entry: Any) -> list[str | int]:
+    if isinstance(entry, str) or _is_scalar(entry):
+        entry = [entry]
+    if not isinstance(entry, Iterable) or isinstance(entry, bytes):
+        raise DataError(
+            f"labels of document {d} must be strings or whole numbers, got {entry!r:.80}"
+        )
+    row: list[str | int] = []
+    for label in entry:
+        if _is_missing(label):
+            continue
+        if isinstance(label, str):
+            row.append(str(label))
+        elif _is_scalar(label) and float(label).is_integer():
+            row.append(int(label))
+        else:
+            raise DataError(
+                f"labels of document {d} must be strings or whole numbers, got {label!r:.80}; "
+                "give numbers to predict as targets"
+            )
+    return row
+
+
+def _is_scalar(value: Any) -> bool:
+    return _is_missing(value) or isinstance(value, int | float | np.number | np.bool_)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _distinct(rows: Sequence[Sequence[str | int]]) -> tuple[str, ...]:
+    found = {label for row in rows for label in row}
+    numbers = sorted(label for label in found if isinstance(label, int))
+    strings = sorted(label for label in found if isinstance(label, str))
+    if numbers and strings:
+        raise DataError(f"labels mix strings and numbers: {strings[0]!r} and {numbers[0]!r}")
+    return tuple(map(str, numbers)) or tuple(strings)
+
+
+def _position(d: int, label: str | int, position: dict[str, int], named: bool) -> int:
+    if named and isinstance(label, int):
+        if 0 <= label < len(position):
+            return label
+        raise DataError(
+            f"document {d} has label {label}, but there are {len(position)} label names"
+        )
+    try:
+        return position[str(label)]
+    except KeyError:
+        raise DataError(f"document {d} has label {label!r}, which is no label name") from None
+
+
+def as_targets(targets: Any, n_docs: int) -> npt.NDArray[np.float64]:
+    """Turn numbers to predict into a finite float64 array, one row per document."""
+    values = dense(targets, "targets").astype(np.float64)
+    if values.ndim not in (1, 2):
+        raise DataError(f"targets must have one or two dimensions, got {values.ndim}")
+    check_length("targets", len(values), n_docs)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        place = np.argwhere(bad)[0]
+        raise DataError(f"targets must be finite, but document {place[0]} has {values[bad][0]}")
+    return values
+
+
+def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
+    """Turn times into datetime64[us]; a missing time becomes NaT.
+
+    Accepted are datetime64 arrays, dates and datetimes (those with a time zone are moved to UTC),
+    ISO strings, bare years and months, and numbers: four-digit whole numbers are years, other
+    numbers are seconds since 1970.
+    """
+    if isinstance(times, str | bytes) or not isinstance(times, Iterable):
+        raise DataError(f"times must be one entry per document, got {times!r:.80}")
+    array = times if isinstance(times, np.ndarray) else None
+    if array is not None and array.dtype.kind == "M" and array.ndim == 1:
+        out = array.astype("datetime64[us]")
+    else:
+        rows = []
+        for d, value in enumerate(times):
+            try:
+                rows.append(parse_time(value))
+            except DataError as error:
+                raise DataError(f"document {d}: {error}") from None
+        out = np.array(rows, "datetime64[us]")
+    check_length("times", len(out), n_docs)
+    return out
+
+
+def parse_time(value: Any) -> np.datetime64:
+    """Turn one time in any accepted form into a datetime64[us].
+
+    Examples
+    --------
+    >>> parse_time("2001-02-03T04:05+01:00"), parse_time(1789)
+    (np.datetime64('2001-02-03T03:05:00.000000'), np.datetime64('1789-01-01T00:00:00.000000'))
+    """
+    if _is_missing(value) or type(value).__name__ == "NaTType" or value == "":
+        return np.datetime64("NaT", "us")
+    try:
+        if isinstance(value, np.datetime64):
+            return np.array([value]).astype("datetime64[us]")[0]  # type: ignore[no-any-return]
+        if isinstance(value, str):
+            return np.datetime64(_from_string(value.strip()), "us")
+        if isinstance(value, date):
+            return np.datetime64(_utc(value), "us")
+        if _is_scalar(value) and not isinstance(value, bool | np.bool_):
+            return np.datetime64(_from_number(float(value)), "us")
+    except (ValueError, OverflowError):
+        pass
+    raise DataError(
+        f"{value!r:.80} is not a time; write an ISO date (2024-05-31, 2024-05-31T12:00Z), "
+        "a year, or seconds since 1970"
+    )
+
+
+def _from_string(text: str) -> datetime:
+    if _YEAR.fullmatch(text):
+        return datetime(int(text), 1, 1)
+    if _MONTH.fullmatch(text):
+        return datetime.fromisoformat(text + "-01")
+    if _SECONDS.fullmatch(text) and len(text) != 8:  # eight digits are a date: 20240531
+        return _EPOCH + timedelta(seconds=float(text))
+    return _utc(datetime.fromisoformat(text))
+
+
+def _from_number(number: float) -> datetime:
+    if number.is_integer() and 1000 <= number <= 9999:
+        return datetime(int(number), 1, 1)
+    return _EPOCH + timedelta(seconds=number)
+
+
+def _utc(value: date) -> datetime:
+    if not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value.replace(fold=0)
+
+
+def as_ids(ids: Any, n_docs: int) -> tuple[str, ...]:
+    """Turn document identifiers into strings."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise DataError(f"ids must be one entry per document, got {ids!r:.80}")
+    out = tuple(map(str, ids))
+    check_length("ids", len(out), n_docs)
+    return out
+
+
+def check_length(what: str, given: int, n_docs: int) -> None:
+    """Refuse a field that does not have one entry per document."""
+    if given != n_docs:
+        raise DataError(f"{what}: {given} entries for {n_docs} documents")

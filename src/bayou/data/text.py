@@ -1,0 +1,221 @@
+"""Running text becomes tokens, and a collection of texts becomes counts."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.data.counting import check_limits, count_tokens
+from bayou.data.counts import CSR
+from bayou.data.errors import DataError
+from bayou.data.vocabulary import Vocabulary
+
+_ENGLISH = """
+a about above after again against all also although always am among an and another any are aren as
+at be because been before being below between both but by can cannot could couldn did didn do does
+doesn doing don down during each either else even ever every few for from further had hadn has hasn
+have haven having he her here hers herself him himself his how if in into is isn it its itself just
+less ll many may me might mine more most much must my myself never no none nor not nothing now of
+off on once one only onto or other others our ours ourselves out over own per re same shall she
+should shouldn since so some still such than that the their theirs them themselves then there
+therefore these they this those though through thus to too under until up upon us ve very was wasn
+we were weren what when where whether which while who whom whose why will with within without won
+would wouldn yet you your yours yourself yourselves
+"""
+ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+
+# Letters and digits of any script. Vowel signs and other combining marks are no letters to `re`;
+# the blocks that need them are listed, or the words of those scripts would be cut to pieces.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u0711\u0730-\u074a\u0900-\u0903\u093a-\u094f\u0955-\u0957"
+    "\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a03\u0a3c-\u0a51\u0a70\u0a71\u0a81-\u0a83"
+    "\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b57\u0b82\u0bbe-\u0bd7\u0c00-\u0c04\u0c3e-\u0c56"
+    "\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d57\u0dca-\u0ddf\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
+)
+TOKEN_PATTERN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise DataError(f"token_pattern {pattern!r} is no regular expression: {error}") from None
+
+
+def tokenize(
+    text: str,
+    *,
+    lowercase: bool = True,
+    min_length: int = 2,
+    ngrams: tuple[int, int] = (1, 1),
+    stop_words: frozenset[str] | None = None,
+    token_pattern: str = TOKEN_PATTERN,
+) -> list[str]:
+    """Cut a text into tokens.
+
+    The text is brought to Unicode normal form C first, so that the two ways of writing an accented
+    letter count as one. Any string is accepted; characters that are no letters or digits separate.
+
+    Parameters
+    ----------
+    text : str
+    lowercase : bool
+        Turn the text to lower case before anything else.
+    min_length : int
+        Drop tokens of fewer characters.
+    ngrams : pair of int
+        Shortest and longest run of neighbouring tokens to give, joined by a space. Runs are formed
+        after stop words are gone.
+    stop_words : frozenset of str, optional
+        Tokens to drop, compared as they stand after `lowercase`.
+    token_pattern : str
+        Regular expression of a token.
+
+    Examples
+    --------
+    >>> tokenize("The CAT, the café!", stop_words=ENGLISH_STOP_WORDS, ngrams=(1, 2))
+    ['cat', 'café', 'cat café']
+    """
+    if not isinstance(text, str):
+        raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
+    low, high = check_ngrams(ngrams)
+    text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
+    tokens = [
+        token
+        for match in _compiled(token_pattern).finditer(text)
+        if len(token := match.group()) >= max(min_length, 1)
+        and not (stop_words and token in stop_words)
+    ]
+    if (low, high) == (1, 1):
+        return tokens
+    return [
+        " ".join(tokens[i : i + n])
+        for n in range(low, high + 1)
+        for i in range(len(tokens) - n + 1)
+    ]
+
+
+def check_ngrams(ngrams: Any) -> tuple[int, int]:
+    """Refuse anything but a pair of whole numbers 1 <= low <= high."""
+    pair = tuple(ngrams) if isinstance(ngrams, Iterable) else ()
+    if len(pair) != 2 or not all(isinstance(n, int) for n in pair) or not 1 <= pair[0] <= pair[1]:
+        raise DataError(f"ngrams must be a pair like (1, 2), shortest and longest, got {ngrams!r}")
+    return pair[0], pair[1]
+
+
+def as_stop_words(stop_words: Any) -> frozenset[str] | None:
+    """Turn "english", None or any collection of words into a set of stop words."""
+    if stop_words is None:
+        return None
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise DataError(f'stop_words must be "english", None or a list, got {stop_words!r}')
+        return ENGLISH_STOP_WORDS
+    words = frozenset(stop_words)
+    if not all(isinstance(word, str) for word in words):
+        raise DataError("stop words must be strings")
+    return words
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Vectorizer(TransformerMixin, BaseEstimator):
+    """Count the terms of texts; a scikit-learn transformer.
+
+    Parameters
+    ----------
+    min_df, max_df : int or float
+        Keep terms found in at least / at most so many documents: a whole number of documents
+        (``int``) or a share of them (``float`` in 0 .. 1).
+    max_features : int, optional
+        Keep only so many of the most frequent terms.
+    vocabulary : iterable of str, optional
+        Count just these terms; the three limits above must then keep their defaults.
+    stop_words : "english", iterable of str or None
+    lowercase, min_length, ngrams, token_pattern
+        As in `tokenize`.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+        The terms, in alphabetical order unless they were given.
+
+    Examples
+    --------
+    >>> vectorizer = Vectorizer(stop_words="english")
+    >>> vectorizer.fit_transform(["the cat sat", "a cat and a dog"]).toarray().tolist()
+    [[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['cat', 'dog', 'sat']
+    """
+
+    min_df: float = 1
+    max_df: float = 1.0
+    max_features: int | None = None
+    vocabulary: Iterable[str] | None = None
+    stop_words: str | Iterable[str] | None = None
+    lowercase: bool = True
+    min_length: int = 2
+    ngrams: tuple[int, int] = (1, 1)
+    token_pattern: str = TOKEN_PATTERN
+
+    def fit(self, X: Iterable[str], y: Any = None) -> "Vectorizer":
+        """Choose the vocabulary from texts."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> CSR:
+        """Choose the vocabulary from texts and count its terms in one pass."""
+        check_limits(self.min_df, self.max_df, self.max_features)
+        given = self.vocabulary
+        if given is not None and not isinstance(given, Vocabulary):
+            given = Vocabulary(given)
+        counts, self.vocabulary_ = count_tokens(
+            self._documents(X),
+            vocabulary=given,
+            min_df=self.min_df,
+            max_df=self.max_df,
+            max_features=self.max_features,
+        )
+        return counts
+
+    def transform(self, X: Iterable[str]) -> CSR:
+        """Count the terms of the vocabulary in texts; other terms are ignored."""
+        check_is_fitted(self, "vocabulary_")
+        return count_tokens(self._documents(X), vocabulary=self.vocabulary_)[0]
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the terms in the order of the columns."""
+        check_is_fitted(self, "vocabulary_")
+        return np.array(self.vocabulary_.terms, dtype=object)
+
+    def _documents(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise DataError(f"expected a list of texts, got {type(texts).__name__}")
+        stop_words = as_stop_words(self.stop_words)
+        for d, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"document {d}: expected text, got {type(text).__name__}")
+            yield tokenize(
+                text,
+                lowercase=self.lowercase,
+                min_length=self.min_length,
+                ngrams=self.ngrams,
+                stop_words=stop_words,
+                token_pattern=self.token_pattern,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,87 @@
+"""Terms and their numbers."""
+
+from collections.abc import Iterable, Iterator
+from typing import overload
+
+from bayou.data.errors import DataError
+
+
+class Vocabulary:
+    """An immutable, ordered list of distinct terms that knows the number of each.
+
+    Parameters
+    ----------
+    terms : iterable of str
+        The terms in order; term ``i`` names column ``i`` of the counts.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["ape", "bee"])
+    >>> vocabulary.index("bee"), vocabulary[0], len(vocabulary), "cat" in vocabulary
+    (1, 'ape', 2, False)
+    """
+
+    __slots__ = ("_index", "_terms")
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        if isinstance(terms, str | bytes):
+            raise DataError("a vocabulary is a list of terms, got one string; put it in a list")
+        self._terms = tuple(terms)
+        self._index: dict[str, int] = {}
+        for i, term in enumerate(self._terms):
+            if not isinstance(term, str):
+                raise DataError(f"term {i} must be a string, got {type(term).__name__}: {term!r}")
+            first = self._index.setdefault(term, i)
+            if first != i:
+                raise DataError(
+                    f"terms must be distinct, but {term!r} is term {first} and term {i}"
+                )
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """All terms in order."""
+        return self._terms
+
+    def index(self, term: str) -> int:
+        """Return the number of a term; an unknown term is a `DataError`."""
+        try:
+            return self._index[term]
+        except KeyError:
+            raise DataError(f"{term!r} is not one of the {len(self)} terms") from None
+
+    @overload
+    def get(self, term: str) -> int | None: ...
+    @overload
+    def get(self, term: str, default: int) -> int: ...
+    def get(self, term: str, default: int | None = None) -> int | None:
+        """Return the number of a term, or ``default`` when the term is unknown."""
+        return self._index.get(term, default)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, i: int | slice) -> str | tuple[str, ...]:
+        return self._terms[i]
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, str) and term in self._index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(self._terms)
+
+    def __reduce__(self) -> tuple[type["Vocabulary"], tuple[tuple[str, ...]]]:
+        return Vocabulary, (self._terms,)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self._terms[:3])) + (", ..." if len(self) > 3 else "")
+        return f"Vocabulary({len(self)} terms: {shown})" if self._terms else "Vocabulary(0 terms)"
