@@ -7,10 +7,12 @@ own count is taken out of its row exactly, phi_vk becoming (phi_vk - s_k) / (1 -
 s_k = 1 / (n_k + V beta).
 """
 
+import math
+
 import numpy as np
 
 from bayou.kernels.compile import jit
-from bayou.kernels.rng import GOLDEN, key, mix, unit
+from bayou.kernels.rng import GOLDEN, INIT, key, mix, unit
 from bayou.kernels.token import count_document, pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
@@ -103,3 +105,60 @@ def content_ids(out, pairs, lo, hi):
             h = mix((h ^ np.uint64(terms[j])) + GOLDEN)
             h = mix((h ^ np.uint64(counts[j] * 1024.0)) + GOLDEN)
         out[d] = h
+
+
+@jit
+def start_uniform(z, indptr, lo, hi, n_topics, seed):
+    """Topics at random for the tokens of documents lo .. hi."""
+    for d in range(lo, hi):
+        at = key(seed, INIT, 2, d)
+        for i in range(indptr[d], indptr[d + 1]):
+            at += GOLDEN
+            z[i] = np.int64(unit(at) * n_topics)
+
+
+@jit
+def start_expected(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
+    """Topics drawn from expected counts: p(z = k) is proportional to (n_dk + alpha_k) phi_vk."""
+    indptr, terms = tokens
+    weight = np.empty(alpha.size, np.float32)
+    for d in range(lo, hi):
+        at = key(seed, INIT, 3, d)
+        for i in range(indptr[d], indptr[d + 1]):
+            at += GOLDEN
+            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows[terms[i]])
+            z[i] = pick(weight, np.float32(unit(at)) * total)
+
+
+@jit
+def log_joint_docs(z, indptr, lo, hi, alpha):
+    """sum_d ln p(z_d | alpha) of documents lo .. hi, topics' proportions integrated out."""
+    n_topics = alpha.size
+    doc_row = np.zeros(n_topics)
+    mass = 0.0
+    for k in range(n_topics):
+        mass += alpha[k]
+    total = 0.0
+    for d in range(lo, hi):
+        for i in range(indptr[d], indptr[d + 1]):
+            k = z[i]
+            total += math.log(doc_row[k] + alpha[k]) - math.log(mass + (i - indptr[d]))
+            doc_row[k] += 1
+        for i in range(indptr[d], indptr[d + 1]):
+            doc_row[z[i]] = 0
+    return total
+
+
+@jit
+def log_joint_terms(term_topic, topic, beta):
+    """ln p(w | z, beta), topics integrated out; cells without tokens contribute nothing."""
+    vbeta = beta * term_topic.shape[0]
+    total = 0.0
+    for k in range(topic.size):
+        total += math.lgamma(vbeta) - math.lgamma(topic[k] + vbeta)
+    at_zero = math.lgamma(beta)
+    for v in range(term_topic.shape[0]):
+        for k in range(topic.size):
+            if term_topic[v, k] > 0:
+                total += math.lgamma(term_topic[v, k] + beta) - at_zero
+    return total

@@ -50,3 +50,18 @@ def em_rows(out, n_steps, pairs, lo, hi, topics, alpha, max_iter, tol):
             if moved < tol * length:
                 break
         n_steps[d] = step
+
+
+@fast_jit
+def log_lik_rows(out, theta, pairs, lo, hi, topics):
+    """``out[d]`` = sum_v c_dv ln(theta_d . phi_v) for documents lo .. hi; theta rows sum to one."""
+    indptr, terms, counts = pairs
+    for d in range(lo, hi):
+        total = 0.0
+        for j in range(indptr[d], indptr[d + 1]):
+            row = topics[terms[j]]
+            p = np.float32(0.0)
+            for k in range(row.size):
+                p += theta[d, k] * row[k]
+            total += counts[j] * np.log(p)
+        out[d] = total

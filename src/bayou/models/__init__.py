@@ -1,1 +1,1 @@
-""""""
+"""Estimators, one model a file."""

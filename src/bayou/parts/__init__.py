@@ -1,1 +1,1 @@
-""""""
+"""Composable mathematics: states and short functions over kernels."""

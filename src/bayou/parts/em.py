@@ -71,7 +71,7 @@ def document_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int) -> F32:
     lengths = np.add.reduceat(np.append(pairs.counts, 0.0), pairs.indptr[:-1])
     lengths[np.diff(pairs.indptr) == 0] = 0.0
     fit = np.flatnonzero(lengths >= min(20.0, lengths.max(initial=0.0)))
-    order = rng.shuffled(len(fit), rng.key(seed, rng.INIT, 1, 0))
+    order = rng.shuffled(len(fit), np.uint64(rng.key(seed, rng.INIT, 1, 0)))
     docs = fit[order[np.arange(n_topics) % len(fit)]]
     mass = total / n_topics
     out = np.repeat((0.5 * mass * unigram / max(total, 1.0))[:, None], n_topics, axis=1)

@@ -80,6 +80,13 @@ def pairs_of(counts: csr_array) -> Pairs:
     )
 
 
+def tokens_of(pairs: Pairs) -> Tokens:
+    """Whole counts written out, each term as often as it counts."""
+    times = np.rint(pairs.counts).astype(np.int64)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
+    return Tokens(ends[pairs.indptr], np.repeat(pairs.terms.astype(np.uint32), times))
+
+
 def _distinct(terms: I32 | U32, n_terms: int) -> tuple[I32, I64]:
     """The distinct terms, and where each one's group begins and ends."""
     tally = np.bincount(terms, minlength=n_terms)
@@ -194,3 +201,21 @@ def proportions(doc_topic: F32, alpha: F64) -> F64:
     theta = doc_topic.astype(np.float64) + alpha
     theta /= theta.sum(axis=-1, keepdims=True)
     return theta
+
+
+def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each) -> float:
+    """Mean log-likelihood of the scored tokens when topic proportions come from the observed ones.
+
+    Documents without scored tokens contribute nothing; NaN where there is nothing to score.
+    """
+    n_tokens = scored.n_tokens
+    if n_tokens == 0:
+        return float("nan")
+    theta = proportions(expected_counts(rows, alpha, observed, each), alpha).astype(np.float32)
+    out = np.empty(scored.n_docs)
+
+    def work(lo: int, hi: int) -> None:
+        fold_in.log_lik_rows(out, theta, tuple(scored), lo, hi, rows)
+
+    each(work, scored.indptr)
+    return float(out.sum() / n_tokens)

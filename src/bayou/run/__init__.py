@@ -1,1 +1,1 @@
-""""""
+"""How to run a step many times; knows no model."""

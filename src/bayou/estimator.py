@@ -1,0 +1,373 @@
+"""The only base class: parameters, the door, files. It contains no mathematics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from bayou.data import container
+from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError, ModelFileError
+from bayou.metrics.likelihood import completion_halves
+from bayou.parts import topics as parts
+from bayou.posterior import Posterior
+from bayou.run.loop import Callback
+from bayou.run.shards import Workers, resolve_threads
+
+E = TypeVar("E", bound="Estimator")
+
+
+def runtime(default: Any) -> Any:
+    """A field that changes how a model is run and never what it learns; model files leave it out."""
+    return field(default=default, metadata={"runtime": True})
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What every topic model has in common.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The frozen result.
+    components_ : float64 array (topics, terms)
+        Topics; rows sum to one [phi].
+    alpha_ : float64 array (topics,)
+    beta_ : float
+    vocabulary_ : Vocabulary or None
+    n_iter_ : int
+        Passes over the data that were made.
+    seed_ : int
+        What `random_state` came to.
+    """
+
+    kinds: ClassVar[dict[str, type[Estimator]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__name__.startswith("_"):
+            Estimator.kinds[cls.__name__] = cls
+
+    # -- the door ------------------------------------------------------------------------------
+
+    def _corpus(self, X: Any, *, reset: bool) -> Corpus:
+        """Check what came in and give it the canonical form."""
+        if isinstance(X, Corpus):
+            corpus = X if reset else self._aligned(X)
+            if reset:
+                self.n_features_in_ = corpus.n_terms
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+            if corpus.n_docs == 0:
+                raise DataError("the corpus has no documents; give at least one")
+            return corpus
+        given = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
+        )
+        check_non_negative(given, type(self).__name__)
+        names = getattr(self, "feature_names_in_", None) if reset else None
+        return Corpus.from_matrix(csr_array(given), vocabulary=names)
+
+    def _aligned(self, corpus: Corpus) -> Corpus:
+        """The corpus in the columns of this model, by name where both sides have names."""
+        mine = self.posterior_.vocabulary
+        if mine is not None and corpus.vocabulary is not None:
+            if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
+                return corpus
+            columns = np.array([mine.get(term, -1) for term in corpus.vocabulary])
+            return Corpus.from_matrix(_moved(corpus.counts, columns, len(mine)), vocabulary=mine)
+        if corpus.n_terms != self.n_features_in_:
+            raise DataError(
+                f"the corpus has {corpus.n_terms} terms, {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}; give both a vocabulary and they are matched by name"
+            )
+        return corpus
+
+    def _parameters(self) -> SimpleNamespace:
+        """The fields as a namespace, for functions that know no estimator."""
+        return SimpleNamespace(**{f.name: getattr(self, f.name) for f in self._fields()})
+
+    @classmethod
+    def _fields(cls) -> tuple[Field[Any], ...]:
+        return fields(cls)
+
+    def _resolve_seed(self) -> int:
+        """One integer from `random_state`, once a fit."""
+        if isinstance(self.random_state, int | np.integer):  # type: ignore[attr-defined]
+            return int(self.random_state) & 0xFFFFFFFF  # type: ignore[attr-defined]
+        generator = check_random_state(self.random_state)  # type: ignore[attr-defined]
+        return int(generator.randint(np.iinfo(np.int32).max))
+
+    def _callbacks(self) -> list[Callback]:
+        given = self.callbacks  # type: ignore[attr-defined]
+        return [given] if callable(given) else list(given or ())
+
+    # -- what users read -----------------------------------------------------------------------
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Topics x terms; rows sum to one."""
+        check_is_fitted(self)
+        return self.posterior_.topics
+
+    @property
+    def alpha_(self) -> NDArray[np.float64]:
+        """Prior of a document's topics as used after training."""
+        return self.posterior_.alpha
+
+    @property
+    def beta_(self) -> float:
+        """Prior of a topic's terms as used after training."""
+        return self.posterior_.beta
+
+    @property
+    def vocabulary_(self) -> Any:
+        """The terms by name, or None."""
+        return self.posterior_.vocabulary
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.posterior_.n_topics
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+    def top_terms(self, n: int = 10) -> list[list[str]]:
+        """The most probable terms of each topic, by name where the terms have names.
+
+        Terms of equal probability come in the order of the columns.
+        """
+        check_is_fitted(self)
+        names = self._term_names()
+        order = np.argsort(-self.posterior_.rows, axis=0, kind="stable")[:n]
+        return [[names[v] for v in order[:, k]] for k in range(order.shape[1])]
+
+    def _term_names(self) -> list[str]:
+        if self.posterior_.vocabulary is not None:
+            return list(self.posterior_.vocabulary)
+        return [f"x{v}" for v in range(self.posterior_.n_terms)]
+
+    # -- inference under fixed topics ----------------------------------------------------------
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Topic proportions of documents; rows sum to one.
+
+        A row depends on that row alone, and nothing in the model changes. Documents without known
+        terms get the prior mean.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms)
+
+        Returns
+        -------
+        float64 array (documents, topics)
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        post = self.posterior_
+        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+            counts = parts.expected_counts(
+                post.rows, post.alpha, parts.pairs_of(corpus.counts), workers.each
+            )
+        return parts.proportions(counts, post.alpha)
+
+    def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:
+        """Posterior draws of documents' topic proportions with the topics held fixed.
+
+        Gibbs sampling of each document; the draws of a document depend on its content and on
+        the seed of the model. Proportions are (n_dk + alpha_k) / (N_d + sum alpha) at each kept sweep.
+
+        Returns
+        -------
+        float64 array (samples, documents, topics)
+        """
+        check_is_fitted(self)
+        if n_samples < 1 or burn_in < 0:
+            raise ValueError(
+                f"n_samples must be at least 1 and burn_in at least 0; got {n_samples}, {burn_in}"
+            )
+        corpus = self._corpus(X, reset=False)
+        post = self.posterior_
+        ids = parts.content_ids(parts.pairs_of(corpus.counts))
+        tokens = parts.Tokens(*corpus.tokens())
+        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+            counts = parts.sampled_counts(
+                post.rows, post.alpha, tokens, ids, self.seed_, n_samples, burn_in, workers.each
+            )
+        return parts.proportions(counts, post.alpha)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Log-likelihood per token of held-out documents by document completion.
+
+        Half of each document's tokens, chosen by its content, give its topic proportions; the
+        value is the mean natural logarithm of the probability of the other half. Higher is better.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        halves = completion_halves(corpus.counts)
+        post = self.posterior_
+        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+            observed, scored = (parts.pairs_of(csr_array(half)) for half in halves)
+            return parts.completion(post.rows, post.alpha, observed, scored, workers.each)
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score(X)): how many equally likely terms the model hesitates between."""
+        return float(np.exp(-self.score(X)))
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file that holds no code; `bayou.load` reads it.
+
+        The bytes depend on the data, the parameters and the seed, and on nothing else.
+        """
+        check_is_fitted(self)
+        arrays = self.posterior_.arrays() | self._state_arrays()
+        container.save(path, arrays, self._manifest("model"))
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        """What training would need to go on; empty for models that are done when fitted."""
+        return {}
+
+    def _restore_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `_state_arrays` gave."""
+
+    def _manifest(self, kind: str) -> dict[str, Any]:
+        from bayou import __version__
+
+        kept = {
+            f.name: _jsonable(f.name, getattr(self, f.name))
+            for f in self._fields()
+            if not f.metadata.get("runtime")
+        }
+        learned = {
+            "seed": self.seed_,
+            "n_features_in": self.n_features_in_,
+            "n_iter": getattr(self, "n_iter_", 0),
+        }
+        return {
+            "kind": kind,
+            "estimator": type(self).__name__,
+            "bayou": __version__,
+            "parameters": kept,
+            "learned": learned,
+        }
+
+    @classmethod
+    def _from_file(cls, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Self:
+        known = {f.name for f in cls._fields()}
+        given, learned = manifest.get("parameters"), manifest.get("learned")
+        if not isinstance(given, dict) or not isinstance(learned, dict) or set(given) - known:
+            raise ModelFileError("the model file's parameters are not those of its model")
+        model = cls(**given)
+        try:
+            model.seed_ = int(learned["seed"])
+            model.n_features_in_ = int(learned["n_features_in"])
+            model.n_iter_ = int(learned["n_iter"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
+        model.posterior_ = Posterior.from_arrays(arrays)
+        if model.posterior_.n_terms != model.n_features_in_:
+            raise ModelFileError("the model file's arrays and manifest disagree on the number of terms")
+        if model.posterior_.vocabulary is not None:
+            model.feature_names_in_ = np.array(list(model.posterior_.vocabulary), dtype=object)
+        model._restore_state(arrays)
+        return model
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote. Nothing in the file is executed.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a model of bayou, or was written by a later version.
+    """
+    arrays, manifest = container.load(path)
+    if manifest.get("kind") != "model":
+        what = manifest.get("kind", "something else")
+        raise ModelFileError(
+            f"{Path(path).name} holds {what!r}, not a model; a checkpoint is given to fit(..., checkpoint=)"
+        )
+    name = manifest.get("estimator")
+    kind = Estimator.kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ModelFileError(f"{Path(path).name} holds a {name!r}, which this bayou does not know")
+    return kind._from_file(arrays, manifest)
+
+
+def _moved(counts: csr_array, columns: NDArray[np.int64], n_terms: int) -> csr_array:
+    """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
+    to = columns[counts.indices]
+    keep = to >= 0
+    ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
+    return csr_array((counts.data[keep], to[keep], ends), shape=(counts.shape[0], n_terms))
+
+
+def _jsonable(name: str, value: Any) -> Any:
+    """A parameter as JSON; a random generator is left to the seed it came to."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Sequence):
+        return [_jsonable(name, v) for v in value]
+    if name == "random_state":
+        return None
+    raise ModelFileError(f"the parameter {name} = {value!r} cannot be written to a model file")
+
+
+def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
+    """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
+    given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
+        raise ValueError(f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}")
+    out = np.ascontiguousarray(np.broadcast_to(given, (n_topics,)))
+    if not np.isfinite(out).all() or (out <= 0).any():
+        raise ValueError(f"alpha must be positive and finite; got {alpha!r}")
+    return out.copy()
+
+
+def check_parameters(p: SimpleNamespace, whole: Iterable[str], positive: Iterable[str]) -> None:
+    """Refuse parameters that cannot be meant; ``whole`` are integers of at least 1 or None."""
+    for name in whole:
+        value = getattr(p, name)
+        if value is not None and (
+            not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1
+        ):
+            raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+    for name in positive:
+        value = getattr(p, name)
+        if value is not None and not (np.isscalar(value) and np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number; got {value!r}")
+    if p.n_topics > parts.MAX_TOPICS:
+        raise ValueError(f"n_topics must be at most {parts.MAX_TOPICS}; got {p.n_topics}")
+    resolve_threads(p.n_threads)
+
+
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Refuse a word that is not on the list."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+
+
+Step = Callable[..., Any]

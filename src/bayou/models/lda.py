@@ -1,0 +1,344 @@
+"""Latent Dirichlet allocation.
+
+    phi_k ~ Dir(beta)      theta_d ~ Dir(alpha)      z_di ~ theta_d      w_di ~ phi_z
+
+theta and phi are integrated out. Four inferences of the same posterior:
+
+``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
+              [Asuncion09], watched by documents kept out (`parts.fast`)
+``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
+``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
+              do not wait for each other (AD-LDA [Newman09] with one document a processor)
+``mh``        Metropolis-Hastings with term and document proposals [Chen16]: O(1) a token for any K
+
+[Blei03] Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR 3, 2003.
+[Griffiths04] Griffiths, Steyvers. Finding scientific topics. PNAS 101, 2004.
+[Asuncion09] Asuncion, Welling, Smyth, Teh. On smoothing and inference for topic models. UAI 2009.
+[Newman09] Newman, Asuncion, Smyth, Welling. Distributed algorithms for topic models. JMLR 10, 2009.
+[Chen16] Chen, Li, Zhu, Chen. WarpLDA: a cache efficient O(1) algorithm for LDA. PVLDB 9, 2016.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from bayou.data.corpus import Corpus
+from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha, runtime
+from bayou.metrics.likelihood import completion_halves
+from bayou.parts import fast, prior, sampler, topics
+from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
+from bayou.posterior import Posterior
+from bayou.run import checkpoint as checkpoints
+from bayou.run import loop
+from bayou.run.loop import Callback, Info
+from bayou.run.shards import Workers
+
+CHECK = 10  # sweeps between two scores of a sampler
+APART = 5  # sweeps between two that are kept
+SWEEPS = 200  # of a sampler, unless told
+
+
+class State(NamedTuple):
+    """A sampler's chain. The fast inference has its own (`fast.State`)."""
+
+    step: int
+    tokens: U16  # tokens x (1 + proposals): topic, then proposals
+    term_topic: F32  # n_vk; of the mh sampler only where a sweep was scored or kept
+    alpha: F64
+    beta: float
+    kept: F32  # sum of n_vk over kept sweeps, no rows before the first
+    n_kept: int
+    scores: F64  # ln p(w, z) per token
+    score_steps: I64
+    done: bool
+
+
+def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior | None) -> State:
+    """Tokens at random topics, or at topics drawn from a point estimate."""
+    n_proposals = sampler.N_PROPOSALS if p.inference == "mh" else 0
+    alpha, beta = resolve_alpha(p.alpha, p.n_topics), float(p.beta)
+    if begin is None:
+        tokens = sampler.start(chain, p.n_topics, n_proposals, each)
+    else:
+        tokens = sampler.start_under(chain, begin.rows, begin.alpha, n_proposals, each)
+        alpha, beta = begin.alpha, begin.beta
+    counts = sampler.count_terms(tokens, chain, p.n_topics, each)
+    none = np.zeros((0, p.n_topics), np.float32)
+    return State(
+        0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False
+    )
+
+
+def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
+    """One sweep over all tokens; after burn-in some are kept, and now and then one is scored."""
+    counts, both, step = state.term_topic, (state.alpha, state.beta), state.step + 1
+    if p.inference == "gibbs":
+        sampler.gibbs(state.tokens, counts, chain, *both, step)
+    elif p.inference == "snapshot":
+        sampler.snapshot(state.tokens, counts, chain, *both, step, each)
+    else:
+        sampler.metropolis(state.tokens, chain, *both, step, each)
+    burn_in, n_sweeps = burn_in_of(p), p.n_sweeps or SWEEPS
+    check = step % CHECK == 0 or step == n_sweeps
+    keep = step > burn_in and ((step - burn_in) % APART == 0 or step == n_sweeps)
+    if p.inference == "mh" and (check or keep):
+        counts[:] = 0.0
+        sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
+    state = state._replace(step=step)
+    if keep:
+        kept = counts.copy() if state.n_kept == 0 else state.kept + counts
+        state = state._replace(kept=kept, n_kept=state.n_kept + 1)
+    return _checked(state, p, chain, each) if check else state
+
+
+def _checked(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
+    """Score the state, learn the priors, and see whether the scores have come to rest."""
+    value = sampler.log_joint(state.tokens, state.term_topic, chain, state.alpha, state.beta)
+    scores, steps = np.append(state.scores, value), np.append(state.score_steps, state.step)
+    state = state._replace(scores=scores, score_steps=steps)
+    if p.learn_alpha:
+        doc_topic = sampler.count_docs(state.tokens, chain, p.n_topics, each)
+        state = state._replace(alpha=prior.learned_alpha(state.alpha, doc_topic))
+    if p.learn_beta:
+        state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
+    flat = len(scores) > 5 and scores[-1] - scores[-6] < 5 * p.tol
+    return state._replace(done=bool(flat and state.step > burn_in_of(p)))
+
+
+def burn_in_of(p: SimpleNamespace) -> int:
+    """Sweeps before the first kept one: half of all unless told."""
+    return (p.n_sweeps or SWEEPS) // 2 if p.burn_in is None else int(p.burn_in)
+
+
+def posterior(
+    term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each
+) -> Posterior:
+    """Topics from counts, with what prediction and reports need."""
+    return Posterior(
+        rows=topics.topic_rows(term_topic, state.beta, each),
+        alpha=state.alpha,
+        beta=state.beta,
+        topic_tokens=topics.topic_totals(term_topic),
+        scores=state.scores,
+        score_steps=state.score_steps,
+        vocabulary=corpus.vocabulary,
+    )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LDA(Estimator):
+    """Latent Dirichlet allocation on a corpus that fits in memory.
+
+    Parameters
+    ----------
+    n_topics : int
+        Number of topics [K].
+    alpha : float, array of one number a topic, or None
+        Prior of a document's topics; None is min(0.1, 50 / K).
+    beta : float
+        Prior of a topic's terms.
+    inference : {"fast", "gibbs", "snapshot", "mh"}
+        A point estimate, or one of three samplers; see the head of this module.
+    start : {"random", "fast"}
+        Where a sampler starts: anywhere, or at the fast inference's point estimate.
+    n_sweeps : int or None
+        The most passes over the corpus; None is 40 (107 from 400 topics on) for the fast inference
+        and 200 for samplers.
+    burn_in : int or None
+        Sweeps of a sampler before any is kept; None is half of them. Kept sweeps are averaged.
+    learn_alpha, learn_beta : bool
+        Whether the priors are fitted to the counts along the way (alpha becomes asymmetric).
+    tol : float
+        Gain in log-likelihood per token and pass below which training has come to rest.
+    max_time : float or None
+        Seconds after which no further pass is begun. A model cut short this way depends on the machine.
+    random_state : int, RandomState or None
+        With an integer, equal data give equal models, to the last bit, for any number of threads.
+    n_threads : int or None
+        None is every core.
+    progress : bool
+        Show a progress bar on standard error.
+    callbacks : callable or sequence of callables, optional
+        Called with an `Info` after each pass; training stops when one returns True.
+
+    Attributes
+    ----------
+    scores_ : float64 array
+        Held-out (fast) or joint (samplers) log-likelihood per token where it was measured.
+
+    Examples
+    --------
+    >>> from bayou import LDA
+    >>> from bayou.data.synthetic import sample_lda
+    >>> corpus, truth = sample_lda(n_docs=200, n_topics=3, n_terms=30, seed=1)
+    >>> model = LDA(n_topics=3, random_state=0).fit(corpus)
+    >>> model.transform(corpus).shape, model.components_.shape
+    ((200, 3), (3, 30))
+    """
+
+    n_topics: int = 50
+    alpha: float | ArrayLike | None = None
+    beta: float = 0.01
+    inference: str = "fast"
+    start: str = "random"
+    n_sweeps: int | None = None
+    burn_in: int | None = None
+    learn_alpha: bool = False
+    learn_beta: bool = False
+    tol: float = 5e-4
+    random_state: Any = None
+    max_time: float | None = runtime(None)
+    n_threads: int | None = runtime(None)
+    progress: bool = runtime(False)
+    callbacks: Callback | Sequence[Callback] | None = runtime(None)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:
+        """Learn topics from documents.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+            Fractional counts are weights for the fast inference; samplers round them.
+        y : ignored
+        checkpoint : path, optional
+            Training is written there every `checkpoint_every` passes, and goes on from there if the
+            file exists: the result is that of an uninterrupted run, bit for bit.
+        """
+        p = self._checked_parameters()
+        corpus = self._corpus(X, reset=True)
+        self.seed_ = self._resolve_seed()
+        saved = None if checkpoint is None else (checkpoint, checkpoint_every)
+        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "LDA") as bar:
+            callbacks = [*bar, *self._callbacks()]
+            if p.inference == "fast":
+                self.posterior_, self.n_iter_ = self._fit_fast(corpus, p, callbacks, saved, workers.each)
+            else:
+                self._fit_chain(corpus, p, callbacks, saved, workers.each)
+        return self
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        p = self._parameters()
+        check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
+        one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
+        one_of("start", p.start, ("random", "fast"))
+        if p.inference == "fast" and (p.start != "random" or p.burn_in is not None):
+            raise ValueError("start and burn_in belong to the samplers; leave them out with 'fast'")
+        if not p.tol >= 0:
+            raise ValueError(f"tol must be at least 0; got {p.tol!r}")
+        if p.burn_in is not None and not 0 <= p.burn_in < (p.n_sweeps or SWEEPS):
+            raise ValueError(f"burn_in must be under n_sweeps; got {p.burn_in!r}")
+        return p
+
+    def _fit_fast(
+        self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
+    ) -> tuple[Posterior, int]:
+        def split(guard: Pairs) -> tuple[Pairs, Pairs]:
+            observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
+            return topics.pairs_of(observed), topics.pairs_of(scored)
+
+        def plan(n_docs: int) -> fast.Plan:
+            learn = (p.learn_alpha, p.learn_beta)
+            return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
+
+        pairs = topics.pairs_of(corpus.counts)
+        setup = fast.make_setup(
+            pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, self.seed_, each
+        )
+        begin = self._resumed(fast.State, corpus, saved)
+        state = begin or fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta))
+        most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
+
+        def step(state: fast.State) -> tuple[fast.State, Info | None]:
+            if state.phase == fast.DONE:
+                return state, None
+            phase = fast.PHASES[state.phase]
+            return _told(fast.advance(state, setup), most, phase)
+
+        state = loop.run(
+            state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
+        )
+        return posterior(fast.answer(state, setup), state, corpus, each), state.step
+
+    def _fit_chain(
+        self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
+    ) -> None:
+        chain = sampler.make_chain(topics.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
+        state = self._resumed(State, corpus, saved)
+        if state is None:
+            begin = None
+            if p.start == "fast":
+                first = SimpleNamespace(**{**vars(p), "inference": "fast", "n_sweeps": None})
+                begin, _ = self._fit_fast(corpus, first, [], None, each)
+            state = init(chain, p, each, begin)
+        n_sweeps = p.n_sweeps or SWEEPS
+
+        def step(state: State) -> tuple[State, Info | None]:
+            if state.done or state.step >= n_sweeps:
+                return state, None
+            return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
+
+        state = loop.run(
+            state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
+        )
+        counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
+        if state.n_kept:
+            counts = state.kept / np.float32(state.n_kept)
+        self.posterior_ = posterior(counts, state, corpus, each)
+        self.n_iter_ = state.step
+
+    @property
+    def scores_(self) -> F64:
+        """Log-likelihood per token at the passes where it was measured."""
+        return self.posterior_.scores
+
+    def _describe(self, corpus: Corpus) -> dict[str, Any]:
+        """What a checkpoint must agree with: parameters, seed and the data themselves."""
+        digest = hashlib.sha256()
+        for part in (corpus.counts.indptr, corpus.counts.indices, corpus.counts.data):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        manifest = {**self._manifest("checkpoint"), "data": digest.hexdigest()}
+        del manifest["learned"]
+        return {**manifest, "seed": self.seed_}
+
+    def _resumed(self, kind: Any, corpus: Corpus, saved: Any) -> Any:
+        return None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
+
+    def _saver(self, corpus: Corpus, saved: Any) -> Any:
+        if saved is None:
+            return None
+        path, every = saved
+        manifest = self._describe(corpus)
+
+        def save(state: Any, info: Info) -> None:
+            if info.step % every == 0:
+                checkpoints.write(path, state, manifest)
+
+        return save
+
+
+def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:
+    """The state with a line about it."""
+    fresh = len(state.scores) > 0 and state.score_steps[-1] == state.step
+    score = float(state.scores[-1]) if fresh else math.nan
+    return state, Info(state.step, max(most, state.step), phase, score, 0.0)
+
+
+def _matrix(pairs: Pairs, n_terms: int) -> csr_array:
+    return csr_array((pairs.counts, pairs.terms, pairs.indptr), shape=(pairs.n_docs, n_terms))

@@ -1,0 +1,261 @@
+"""A point estimate of LDA as fast as it can be had, watched by documents it has not seen.
+
+Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from
+documents and a sampled phase comes between. A small part of the documents is kept out and scored by
+document completion after each pass. The answer is the state with the best score. A run whose score stays
+under that of the plain distribution of terms, or falls well under its own best, has overfitted: it goes on
+as a sampler from a random start, and the better of the two is the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.kernels import em as kernels
+from bayou.kernels import rng
+from bayou.parts import em, prior, sampler, topics
+from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
+
+ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
+PHASES = ("online", "cvb0", "sampled", "rescue", "done")
+
+MANY = 400  # topics from which documents are the start and a sampled phase pays
+RELAXED, STRIDE = 8, 1.5  # the first CVB0 sweeps over-relax by this much
+PATIENCE = 3  # scores without a gain of `tol` each that end a phase
+FELL = 0.01  # nats a token under the best score so far: overfitting
+EVERY = 5  # sampled sweeps between two scores
+RESCUE_SWEEPS = 100
+
+
+class State(NamedTuple):
+    """What the next pass needs. Arrays that a phase does not use have no rows."""
+
+    step: int  # passes made
+    phase: int
+    since: int  # the step at which the phase began
+    term_topic: F32  # n_vk, terms x topics
+    doc_topic: F32  # n_dk, documents x topics, expected
+    tokens: U16  # tokens x (1 + proposals)
+    alpha: F64
+    beta: float
+    answer: F32  # n_vk of the best score so far
+    best: float
+    scores: F64
+    score_steps: I64
+
+
+class Setup(NamedTuple):
+    """What follows from corpus and parameters and never changes during training."""
+
+    pairs: Pairs  # training documents, shuffled
+    batches: list[em.Batch]
+    scratch: em.Scratch
+    guard: Pairs  # documents kept out
+    halves: tuple[Pairs, Pairs]  # of each kept-out document: observed, scored
+    floor: float  # score of the corpus' own distribution of terms
+    chain: Callable[[], sampler.Chain]  # made when first wanted
+    new: F32  # terms x topics, zero between sweeps
+    whole: bool  # counts are whole numbers, so there are tokens to sample
+    plan: Plan
+    each: Each
+    seed: int
+
+
+class Plan(NamedTuple):
+    """How many passes of each kind, what the prior may learn, and the gain that counts as none."""
+
+    online: int
+    sampled: int
+    cavity: int
+    n_batches: int
+    tol: float
+    learn_alpha: bool
+    learn_beta: bool
+
+
+def make_plan(
+    n_topics: int, n_docs: int, n_sweeps: int | None, tol: float, learn: tuple[bool, bool]
+) -> Plan:
+    """The schedule for this many topics and documents; ``n_sweeps`` bounds all passes together."""
+    many = n_topics >= MANY
+    total = n_sweeps or (107 if many else 40)
+    online = min(total, 1 if many else 3)
+    cavity = min(total - online, 6) if many else total - online
+    n_batches = int(np.clip(n_docs // 16, 1, 8 if many else 64))
+    return Plan(online, total - online - cavity, cavity, n_batches, tol, *learn)
+
+
+def guard_size(n_docs: int) -> int:
+    """One document in fifty, at most 1,000, at least 25 where a fifth of the corpus allows it."""
+    return 0 if n_docs < 10 else min(1000, max(n_docs // 50, min(25, n_docs // 5)))
+
+
+def make_setup(
+    pairs: Pairs,
+    n_terms: int,
+    n_topics: int,
+    plan: Callable[[int], Plan],
+    split: Callable[[Pairs], tuple[Pairs, Pairs]],
+    beta: float,
+    seed: int,
+    each: Each,
+) -> Setup:
+    """Shuffle the documents, keep a guard out, group the rest by term batch by batch."""
+    order = rng.shuffled(pairs.n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, 0, 0)))
+    n_guard = guard_size(pairs.n_docs)
+    guard = topics.select(pairs, np.sort(order[:n_guard]))
+    train = topics.select(pairs, order[n_guard:])
+    chosen = plan(train.n_docs)
+    batches = em.make_batches(train, chosen.n_batches, n_terms)
+    halves = split(guard)
+    return Setup(
+        pairs=train,
+        batches=batches,
+        scratch=em.make_scratch(train, batches, n_topics),
+        guard=guard,
+        halves=halves,
+        floor=_unigram_score(train, halves[1], n_terms, beta),
+        chain=cache(lambda: sampler.make_chain(topics.tokens_of(train), n_terms, seed)),
+        new=np.zeros((n_terms, n_topics), np.float32),
+        whole=bool((train.counts == np.rint(train.counts)).all()),
+        plan=chosen,
+        each=each,
+        seed=seed,
+    )
+
+
+def start(setup: Setup, alpha: F64, beta: float) -> State:
+    """The state before the first pass."""
+    n_terms, n_topics = setup.new.shape
+    if n_topics >= MANY:
+        term_topic = em.document_start(setup.pairs, n_terms, n_topics, setup.seed)
+    else:
+        term_topic = em.noise_start(setup.pairs, n_terms, n_topics, setup.seed, setup.each)
+    blank = np.zeros((0, n_topics), np.float32)
+    doc_topic = em.level_documents(setup.pairs, n_topics)
+    none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
+    return State(
+        0, ONLINE, 0, term_topic, doc_topic, none, alpha, beta,
+        blank, -math.inf, np.zeros(0), np.zeros(0, np.int64),
+    )  # fmt: skip
+
+
+def advance(state: State, setup: Setup) -> State:
+    """One pass over the corpus, its score, and the phase that follows from it."""
+    step, both, plan = state.step, (state.alpha, state.beta), setup.plan
+    shared = (setup.pairs, setup.batches, setup.scratch, both)
+    if state.phase == ONLINE:
+        done = step * len(setup.batches)
+        em.online_pass(state.term_topic, state.doc_topic, *shared, done, setup.each)
+    elif state.phase == CAVITY:
+        stride = STRIDE if step - state.since < RELAXED else 1.0
+        em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, *shared, stride, setup.each)
+        if (step - state.since) % PATIENCE == PATIENCE - 1:
+            state = _learn(state, plan)
+    else:
+        sampler.metropolis(state.tokens, setup.chain(), *both, step, setup.each)
+        if (step + 1 - state.since) % EVERY:
+            return _next(state._replace(step=step + 1), setup)
+        state.term_topic[:] = 0.0
+        sampler.count_terms(state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic)
+    state = state._replace(step=step + 1)
+    return _next(_score(state, setup), setup)
+
+
+def answer(state: State, setup: Setup) -> F32:
+    """n_vk of the best state, with the kept-out documents added under its topics."""
+    n_terms, n_topics = setup.new.shape
+    counts = state.term_topic.copy() if not len(state.answer) else state.answer.copy()
+    guard = setup.guard
+    if guard.n_docs == 0:
+        return counts
+    rows = topics.topic_rows(counts, state.beta, setup.each)
+    doc_topic = topics.expected_counts(rows, state.alpha, guard, setup.each)
+    theta = np.empty((guard.n_docs, n_topics), np.float32)
+    ratio = np.empty(len(guard.terms), np.float32)
+    a32, one, zero = state.alpha.astype(np.float32), np.float32(1.0), np.float32(0.0)
+    both = (a32, np.ones(n_topics, np.float32))
+    kernels.plain_docs(
+        doc_topic, theta, ratio, tuple(guard), 0, 0, guard.n_docs, rows, one, zero, both, 1
+    )
+    index = topics.index_pairs(guard, 0, guard.n_docs, n_terms)
+    kernels.plain_terms(
+        counts, tuple(index), 0, len(index.terms), theta, ratio, rows, one, zero, one
+    )
+    return counts
+
+
+def _score(state: State, setup: Setup) -> State:
+    """Score the kept-out documents and remember the counts if they are the best so far."""
+    rows = topics.topic_rows(state.term_topic, state.beta, setup.each)
+    value = topics.completion(rows, state.alpha, *setup.halves, setup.each)
+    scores = np.append(state.scores, value)
+    steps = np.append(state.score_steps, state.step)
+    if value > state.best:
+        if len(state.answer):
+            state.answer[:] = state.term_topic
+        else:
+            state = state._replace(answer=state.term_topic.copy())
+        state = state._replace(best=value)
+    return state._replace(scores=scores, score_steps=steps)
+
+
+def _next(state: State, setup: Setup) -> State:
+    """Stay in the phase, or go on to the one that the scores call for."""
+    plan, since = setup.plan, state.step - state.since
+    mine = state.scores[state.score_steps > state.since]
+    fell = len(mine) > 1 and mine[-1] < mine.max() - FELL
+    flat = len(mine) > PATIENCE and mine[-1] - mine[-1 - PATIENCE] < PATIENCE * plan.tol
+    if state.phase == ONLINE and (since >= plan.online or fell):
+        return _enter(state, setup, SAMPLED if plan.sampled and setup.whole else CAVITY)
+    if state.phase == SAMPLED and (since >= plan.sampled or flat):
+        return _enter(state, setup, CAVITY)
+    if state.phase == CAVITY and (since >= plan.cavity or flat or fell):
+        lost = state.best < setup.floor or fell
+        return _enter(state, setup, RESCUE if lost and setup.whole else DONE)
+    if state.phase == RESCUE and (since >= RESCUE_SWEEPS or flat):
+        return _enter(state, setup, DONE)
+    return state
+
+
+def _enter(state: State, setup: Setup, phase: int) -> State:
+    """Begin a phase: bring the state into the form it works on."""
+    n_topics, each = setup.new.shape[1], setup.each
+    state = state._replace(phase=phase, since=state.step)
+    if phase == SAMPLED:
+        rows = topics.topic_rows(state.term_topic, state.beta, each)
+        tokens = sampler.start_from(
+            setup.chain(), rows, state.doc_topic, state.alpha, sampler.N_PROPOSALS, each
+        )
+        return state._replace(tokens=tokens)
+    if phase == RESCUE:
+        tokens = sampler.start(setup.chain(), n_topics, sampler.N_PROPOSALS, each)
+        return state._replace(tokens=tokens)
+    if len(state.tokens) and phase == CAVITY:
+        state.term_topic[:] = 0.0
+        sampler.count_terms(state.tokens, setup.chain(), n_topics, each, state.term_topic)
+        doc_topic = sampler.count_docs(state.tokens, setup.chain(), n_topics, each)
+        return state._replace(doc_topic=doc_topic, tokens=state.tokens[:0])
+    return state
+
+
+def _learn(state: State, plan: Plan) -> State:
+    if plan.learn_alpha:
+        state = state._replace(alpha=prior.learned_alpha(state.alpha, state.doc_topic))
+    if plan.learn_beta:
+        state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
+    return state
+
+
+def _unigram_score(train: Pairs, scored: Pairs, n_terms: int, beta: float) -> float:
+    """Mean log-probability of the scored tokens under the smoothed distribution of all terms."""
+    if scored.n_tokens == 0:
+        return -math.inf
+    mass = np.bincount(train.terms, weights=train.counts, minlength=n_terms) + beta
+    logs = np.log(mass / mass.sum())
+    return float((scored.counts * logs[scored.terms]).sum() / scored.n_tokens)

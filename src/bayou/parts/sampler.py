@@ -1,0 +1,193 @@
+"""Sweeps of the three LDA samplers over one layout: tokens x (1 + M), a topic and its M proposals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.kernels import alias, fixed_sweep, mh_sweep, sweep
+from bayou.kernels.rng import INIT, TOKEN
+from bayou.parts.topics import (
+    F32,
+    F64,
+    U16,
+    U64,
+    Each,
+    TokenIndex,
+    Tokens,
+    index_tokens,
+    topic_rows,
+    topic_totals,
+)
+
+N_PROPOSALS = 2  # of the Metropolis-Hastings sampler
+
+
+class Chain(NamedTuple):
+    """What the samplers of one corpus share and never change."""
+
+    tokens: Tokens
+    index: TokenIndex
+    ids: U64
+    n_terms: int
+    seed: int
+
+
+def make_chain(tokens: Tokens, n_terms: int, seed: int) -> Chain:
+    """Group the tokens by term and name the documents by their place."""
+    ids = np.arange(tokens.n_docs, dtype=np.uint64)
+    return Chain(tokens, index_tokens(tokens, n_terms), ids, n_terms, seed)
+
+
+def start(chain: Chain, n_topics: int, n_proposals: int, each: Each) -> U16:
+    """Topics at random, and first proposals where the sampler wants any."""
+    z = np.empty(len(chain.tokens.terms), np.uint16)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.start_uniform(z, chain.tokens.indptr, lo, hi, n_topics, chain.seed)
+
+    each(work, chain.tokens.indptr)
+    return with_proposals(z, chain, n_proposals, each)
+
+
+def start_from(
+    chain: Chain, rows: F32, doc_topic: F32, alpha: F64, n_proposals: int, each: Each
+) -> U16:
+    """Topics drawn from a point estimate: its topics and the documents' expected counts."""
+    z = np.empty(len(chain.tokens.terms), np.uint16)
+    prior = alpha.astype(np.float32)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.start_expected(
+            z, tuple(chain.tokens), lo, hi, rows, doc_topic, prior, chain.seed
+        )
+
+    each(work, chain.tokens.indptr)
+    return with_proposals(z, chain, n_proposals, each)
+
+
+def start_under(chain: Chain, rows: F32, alpha: F64, n_proposals: int, each: Each) -> U16:
+    """Topics drawn token after token under given topics, from what a document's earlier ones predict."""
+    z = np.empty(len(chain.tokens.terms), np.uint16)
+    prior, toks = alpha.astype(np.float32), tuple(chain.tokens)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.start_docs(z, toks, chain.ids, lo, hi, rows, prior, chain.seed, INIT, 4)
+
+    each(work, chain.tokens.indptr)
+    return with_proposals(z, chain, n_proposals, each)
+
+
+def with_proposals(z: U16, chain: Chain, n_proposals: int, each: Each) -> U16:
+    """Topics with room for proposals, each token proposing topics of its own document."""
+    state = np.zeros((len(z), 1 + n_proposals), np.uint16)
+    state[:, 0] = z
+    if n_proposals:
+        flat = (np.ones(1, np.float32), np.zeros(1, np.int64))
+
+        def work(lo: int, hi: int) -> None:
+            mh_sweep.propose_first(state, chain.tokens.indptr, lo, hi, flat, chain.seed)
+
+        each(work, chain.tokens.indptr)
+    return state
+
+
+def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | None = None) -> F32:
+    """n_vk as float32 (terms x topics), exact up to 2**24 in a cell; added to ``out`` if given."""
+    if out is None:
+        out = np.zeros((chain.n_terms, n_topics), np.float32)
+    z = np.ascontiguousarray(state[:, 0])
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.count_terms(out, z, tuple(chain.index), lo, hi, np.float32(1.0))
+
+    each(work, chain.index.termptr)
+    return out
+
+
+def count_docs(state: U16, chain: Chain, n_topics: int, each: Each) -> F32:
+    """n_dk as float32 (documents x topics)."""
+    out = np.zeros((chain.tokens.n_docs, n_topics), np.float32)
+    z = np.ascontiguousarray(state[:, 0])
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.count_docs(out, z, chain.tokens.indptr, lo, hi, np.float32(1.0))
+
+    each(work, chain.tokens.indptr)
+    return out
+
+
+def gibbs(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, step: int) -> None:
+    """An exact collapsed sweep in place; ``term_topic`` follows. One token after the other."""
+    z = np.ascontiguousarray(state[:, 0])
+    topic = topic_totals(term_topic)
+    sweep.gibbs_sweep(z, tuple(chain.tokens), term_topic, topic, alpha, beta, chain.seed, step)
+    state[:, 0] = z
+
+
+def snapshot(
+    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, step: int, each: Each
+) -> None:
+    """A Gibbs sweep of every document against the word counts as they were before it."""
+    z = np.ascontiguousarray(state[:, 0])
+    rows = topic_rows(term_topic, beta, each)
+    own = (1.0 / (topic_totals(term_topic) + chain.n_terms * beta)).astype(np.float32)
+    a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.sweep_docs(
+            z, toks, chain.ids, lo, hi, rows, own, a32, chain.seed, TOKEN, step
+        )
+
+    each(work, chain.tokens.indptr)
+    state[:, 0] = z
+    term_topic[:] = 0.0
+    count_terms(state, chain, len(alpha), each, term_topic)
+
+
+def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
+    """A term pass and a document pass of the O(1) sampler, in place."""
+    n_topics = len(alpha)
+    flat = np.full(n_topics, beta)
+    tables = [_table(flat), _table(alpha)]
+
+    def terms(lo: int, hi: int) -> None:
+        mh_sweep.term_pass(
+            state, tuple(chain.index), lo, hi, flat, tables[0], inv, chain.seed, step
+        )
+
+    def docs(lo: int, hi: int) -> None:
+        mh_sweep.doc_pass(
+            state, chain.tokens.indptr, lo, hi, alpha, tables[1], inv, chain.seed, step
+        )
+
+    inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
+    each(terms, chain.index.termptr)
+    inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
+    each(docs, chain.tokens.indptr)
+
+
+def log_joint(
+    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float
+) -> float:
+    """ln p(w, z) per token with proportions and topics integrated out."""
+    z = np.ascontiguousarray(state[:, 0])
+    n = max(len(z), 1)
+    docs = fixed_sweep.log_joint_docs(z, chain.tokens.indptr, 0, chain.tokens.n_docs, alpha)
+    words = fixed_sweep.log_joint_terms(term_topic, topic_totals(term_topic), beta)
+    return float((docs + words) / n)
+
+
+def _inverse_totals(state: U16, n_topics: int, vbeta: float) -> F64:
+    topic = np.zeros(n_topics, np.int64)
+    z = np.ascontiguousarray(state[:, 0])
+    fixed_sweep.count_topics(topic, z, 0, len(z))
+    return 1.0 / (topic + vbeta)
+
+
+def _table(weights: F64):  # type: ignore[no-untyped-def]
+    n = len(weights)
+    prob, other = np.empty(n, np.float32), np.empty(n, np.int64)
+    alias.build_alias_into(prob, other, weights, np.empty(n, np.int64), np.empty(n, np.int64))
+    return prob, other

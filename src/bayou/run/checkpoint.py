@@ -1,0 +1,59 @@
+"""NamedTuples of arrays and numbers to one file and back: training stopped here goes on bit for bit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data import container
+from bayou.data.errors import ModelFileError
+
+T = TypeVar("T", bound=NamedTuple)
+
+
+def arrays_of(state: NamedTuple, prefix: str = "state") -> dict[str, NDArray[Any]]:
+    """The fields of a state as arrays; numbers become arrays without dimensions."""
+    return {f"{prefix}.{name}": np.asarray(value) for name, value in state._asdict().items()}
+
+
+def state_of(kind: type[T], arrays: Mapping[str, NDArray[Any]], prefix: str = "state") -> T:
+    """The inverse of `arrays_of`."""
+    values = {}
+    for name in kind._fields:
+        if f"{prefix}.{name}" not in arrays:
+            raise ModelFileError(f"the file lacks the array {prefix}.{name}; begin again without it")
+        array = arrays[f"{prefix}.{name}"]
+        values[name] = array.item() if array.ndim == 0 else array
+    return kind(**values)
+
+
+def write(path: str | os.PathLike[str], state: NamedTuple, manifest: Mapping[str, Any]) -> None:
+    """Write a checkpoint, wholly or not at all."""
+    container.save(path, arrays_of(state), {"kind": "checkpoint", **manifest})
+
+
+def read(
+    path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any]
+) -> T | None:
+    """The state in a checkpoint, or None where there is no file.
+
+    ``manifest`` must be what the checkpoint was written with: going on with other data or other
+    parameters would give a model that nothing describes.
+    """
+    if not os.path.exists(path):
+        return None
+    arrays, found = container.load(path)
+    if found.get("kind") != "checkpoint":
+        raise ModelFileError(f"{path} holds {found.get('kind')!r}, not a checkpoint")
+    wanted = {"kind": "checkpoint", **manifest}
+    differs = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))
+    if differs:
+        raise ModelFileError(
+            f"the checkpoint {path} was written with other {', '.join(differs)}; "
+            "give the same data and parameters, or another path"
+        )
+    return state_of(kind, arrays)
