@@ -201,18 +201,19 @@ def frex(topics: ArrayLike, weight: float = 0.5, term_counts: Any = None) -> Flo
     return np.asarray(1.0 / (weight / exclusive + (1 - weight) / frequent))
 
 
+def _times_log(p: Floats) -> Floats:
+    """The terms p log2 p of an entropy, 0 at p = 0."""
+    return np.asarray(p * np.log2(p, out=np.zeros_like(p), where=p > 0))
+
+
 def _jensen_shannon(matrix: Floats) -> Floats:
     """Square roots of the Jensen-Shannon divergences in bits, row by row."""
     distances = np.zeros((len(matrix), len(matrix)))
+    own = _times_log(matrix)
     for i in range(1, len(matrix)):
-        middle = (matrix[:i] + matrix[i]) / 2
-        safe = np.where(middle > 0, middle, 1.0)
-        terms = np.zeros_like(middle)
-        for side in (matrix[:i], matrix[i]):
-            ratio = np.where(side > 0, side / safe, 1.0)
-            terms += side * np.log2(ratio)
-        # Every term is convex in the pair, so what is negative is rounding.
-        distances[i, :i] = np.sqrt(np.maximum(terms, 0.0).sum(axis=1) / 2)
+        terms = (own[:i] + own[i]) / 2 - _times_log((matrix[:i] + matrix[i]) / 2)
+        # p log p is convex, so a negative term is rounding.
+        distances[i, :i] = np.sqrt(np.maximum(terms, 0.0).sum(axis=1))
     return distances + distances.T
 
 
