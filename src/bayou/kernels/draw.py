@@ -20,8 +20,7 @@ from bayou.kernels.rng import uniform
 
 _SPLIT = 0.64  # where the two series of the Jacobi density change places, [Polson13] section 4
 _PG_TERMS = 200  # variance lost in the tail is below 1e-7 of the whole
-_PG_MAX_SUM = 10  # up to here exact draws are cheaper than the truncated sum
-_PG_NORMAL = 50.0
+_PG_NORMAL = 50.0  # below it, whole c is cheaper as a sum of exact draws than any truncated sum
 _PG_LARGE_TILT = 40.0
 
 
@@ -221,8 +220,8 @@ def draw_polya_gamma(stream, c, f):
     """A Polya-Gamma PG(c, f) number, c >= 0 real [Polson13].
 
     Beyond |f| = 40 the law is the inverse Gaussian of mean c / 2f and shape c**2 / 4, up to a
-    factor (1 + exp(-|f|))**c. Below: exact for whole c up to 10, normal from 50 on, where a
-    negative number is 8.6 deviations away and cannot be drawn, a truncated sum in between.
+    factor (1 + exp(-|f|))**c. Else normal from c = 50 on, where a negative number is 8.6 deviations
+    away and cannot be drawn; below 50 exact for whole c, a truncated sum for the rest.
     """
     tilt = np.float64(abs(f))
     if not (c >= 0.0 and tilt >= 0.0):
@@ -234,7 +233,7 @@ def draw_polya_gamma(stream, c, f):
     if c >= _PG_NORMAL:
         deviation = math.sqrt(polya_gamma_variance(c, tilt))
         return polya_gamma_mean(c, tilt) + deviation * draw_normal(stream)
-    if c > _PG_MAX_SUM or c != math.floor(c):
+    if c != math.floor(c):
         return _polya_gamma_sum(stream, c, tilt)
     right_mass = _jacobi_right_mass(0.5 * tilt)
     total = 0.0

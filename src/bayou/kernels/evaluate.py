@@ -179,7 +179,7 @@ def log_likelihood_into(sums, indptr, terms, counts, theta, term_topics):
     for d in range(len(sums)):
         total = 0.0
         for i in range(indptr[d], indptr[d + 1]):
-            total += counts[i] * math.log(_mixture(theta[d], term_topics[terms[i]]))
+            total += counts[i] * np.log(_mixture(theta[d], term_topics[terms[i]]))
         sums[d] = total
 
 
@@ -228,8 +228,8 @@ def _left_to_right_row(tokens, term_topics, alpha, n_particles, stream):
     """Log of an unbiased estimate of p(tokens), [Wallach09] algorithm 3, [Buntine09].
 
     Token n has chance mean_r sum_k phi_kw (n_k + alpha_k) / (n + sum alpha). Particles are then
-    resampled by the chance they gave: without that step only the logarithm of each factor's mean
-    is right, and the product of the means is not unbiased for more than one particle.
+    resampled by the chance they gave, which makes the product of these means unbiased for any
+    number of particles; without it, that holds for a single particle only.
     """
     n_topics = len(alpha)
     z = np.full((n_particles, len(tokens)), -1, np.int64)
