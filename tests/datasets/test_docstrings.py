@@ -215,7 +215,11 @@ def test_load_gives_parts_with_one_vocabulary(
     train = load_docstrings(subset="train")
     test = load_docstrings(subset="test")
     assert list(train.vocabulary) == list(test.vocabulary)
+    assert not set(train.ids) & set(test.ids)
     assert train.n_docs > 3 * test.n_docs > 300
     assert len(train.vocabulary) > 1_000
+    assert train.label_names == test.label_names
+    assert {"axis", "dtype"} <= set(train.label_names)
     by_package = load_docstrings(subset="test", labels="package")
-    assert by_package.n_docs == test.n_docs
+    assert by_package.ids == test.ids
+    assert (by_package.labels.sum(axis=1) == 1).all()

@@ -105,7 +105,7 @@ def load_docstrings(
     labels: Labels = "parameters",
     min_words: int = 30,
     min_df: int = 5,
-    max_df: float = 0.4,
+    max_df: float = 0.2,
     min_label_docs: int = 20,
     cache: bool = True,
 ) -> Corpus:
@@ -153,6 +153,7 @@ def load_docstrings(
             max_df=max_df if like is None else 1.0,
             stop_words="english",
             labels=[named[i] for i in chosen],
+            label_names=sorted({name for names in named for name in names}),
             targets=[float(records[i].target) for i in chosen],
             ids=[records[i].id for i in chosen],
         )

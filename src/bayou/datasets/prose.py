@@ -28,6 +28,7 @@ _MATH = re.compile(r":math:`[^`]*`|\$[^$\n]+\$")
 _ROLE = re.compile(r":[\w:+-]+:`~?!?([^`<]*)(?:<[^`]*>)?`")
 _LINK = re.compile(r"https?://\S+|\b[\w.+-]+@[\w-]+\.[\w.]+")
 _TEMPLATE = re.compile(r"%\(\w+\)s|\{\w*\}|\|\w+\|")
+_POINTER = re.compile(r"\bRead more in the :ref:`[^`]*`\.?|\bsphx_glr_\w+(\.py)?")
 _CITATION = re.compile(r"\[\w+\]_|\[\d+\]")
 _MARKUP = re.compile(r"[`*|]+|[-=~^+]{3,}|~(?=\w)")
 
@@ -58,7 +59,7 @@ def prose(docstring: str) -> str:
     elif _SIGNATURE.match(lines[0].strip()):
         lines = lines[1:]
     text = " ".join(_without_blocks(_without_sections(lines)))
-    text = _ROLE.sub(r"\1", _MATH.sub(" ", text))
+    text = _ROLE.sub(r"\1", _MATH.sub(" ", _POINTER.sub(" ", text)))
     for pattern in (_LINK, _TEMPLATE, _CITATION, _MARKUP):
         text = pattern.sub(" ", text)
     text = re.sub(r"\s+", " ", text).strip()
