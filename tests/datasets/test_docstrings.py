@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,15 @@ def twin():
 
 
 @pytest.fixture(scope="module")
-def records() -> list[Docstring]:
-    return list(iter_docstrings(cache=False))
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def records(cache: Path) -> Iterator[list[Docstring]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        yield list(iter_docstrings())
 
 
 @pytest.fixture
@@ -208,10 +216,8 @@ def test_no_sources_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
         load_docstrings(cache=False)
 
 
-def test_load_gives_parts_with_one_vocabulary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_load_gives_parts_with_one_vocabulary(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     train = load_docstrings(subset="train")
     test = load_docstrings(subset="test")
     assert list(train.vocabulary) == list(test.vocabulary)
