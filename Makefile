@@ -64,7 +64,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is a
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
 clean:  ## remove what the verbs have made, .venv included
-	rm -rf $(VENV) .numba_cache docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) .numba_cache docs/_build .pytest_cache .mypy_cache .ruff_cache \
 		.import_linter_cache .hypothesis .coverage
 
 $(BIN)/python:
