@@ -2,4 +2,5 @@
 
 from bayou.cli import app
 
-app(prog_name="bayou")
+if __name__ == "__main__":
+    app(prog_name="bayou")
