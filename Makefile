@@ -1,0 +1,89 @@
+# Every verb works from a fresh clone: it makes .venv and installs what it needs, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# Numba's cache does not notice an edit in a callee of another file, so the cache carries a hash of all.
+# The same hash is computed in tests/conftest.py.
+define KERNEL_HASH
+import glob, hashlib; h = hashlib.sha256(); \
+[h.update(open(f, "rb").read()) for f in sorted(glob.glob("src/bayou/kernels/*.py"))]; \
+print(h.hexdigest()[:16])
+endef
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) -c '$(KERNEL_HASH)')
+
+define PYTHON_CHECK
+import sys; v = sys.version_info; \
+sys.exit(0 if v >= (3, 11) else "bayou needs Python 3.11 or newer, but $(PYTHON) is %d.%d. \
+Name a newer one: make PYTHON=python3.12" % v[:2])
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo fmt lint types imports test slow coverage bench docs clean
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(VENV)/.dev  ## make .venv with everything a developer needs
+
+demo: $(VENV)/.core  ## fit topics to the documentation of the installed Python libraries
+	$(BIN)/bayou demo
+
+fmt: $(VENV)/.dev  ## format the code and apply safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lint: $(VENV)/.dev  ## style and formatting, changes nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev  ## imports go to a lower layer only
+	$(BIN)/lint-imports
+
+test: $(VENV)/.dev  ## all tests but the slow ones
+	$(BIN)/python -m pytest -q -m "not slow"
+
+slow: $(VENV)/.dev  ## the statistical tests that take minutes
+	$(BIN)/python -m pytest -q -m slow
+
+# Coverage cannot see into machine code, so the kernels run once as plain Python. 64-bit hashing wraps
+# around by design, and only plain NumPy scalars remark on it.
+coverage: $(VENV)/.dev  ## the kernels' tests as plain Python, with line coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/kernels \
+		-W "ignore:overflow encountered:RuntimeWarning" \
+		--cov=bayou.kernels --cov-report=term-missing:skip-covered
+
+bench: $(VENV)/.bench  ## compare speed and held-out likelihood with other libraries
+	$(BIN)/python benchmarks/lda.py
+
+docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+clean:  ## remove what the verbs have made, .venv included
+	rm -rf $(VENV) .numba_cache docs/_build .pytest_cache .mypy_cache .ruff_cache \
+		.import_linter_cache .hypothesis .coverage
+
+$(BIN)/python:
+	@$(PYTHON) -c '$(PYTHON_CHECK)'
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot make a virtual environment; on Debian install python3-venv" >&2; exit 1; }
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[bench]'
+	@touch $(VENV)/.core $@

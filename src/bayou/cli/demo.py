@@ -1,0 +1,129 @@
+"""``bayou demo``: topics of the documentation that is on every user's disk."""
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import bayou
+from bayou.data import Corpus, DataError, ModelFileError
+from bayou.datasets import iter_docstrings, load_docstrings, versions
+
+_N_WORDS = 9
+_N_PACKAGES = 2
+_MIN_DOCS = 15  # a sub-package's average over fewer documents says little
+
+
+def demo(
+    topics: Annotated[int, typer.Option(min=2, max=1000, help="How many topics to find.")] = 20,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", dir_okay=False, help="Where to save the model.")
+    ] = Path("bayou-demo.bayou"),
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same topics.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; the result does not depend on it.")
+    ] = None,
+) -> None:
+    """Fit topics to the documentation of the installed Python libraries and show them.
+
+    Nothing is downloaded: the text is read from the source files of Python, NumPy, SciPy and
+    scikit-learn on this machine.
+    """
+    if not output.parent.is_dir():
+        raise typer.BadParameter(
+            f"the folder {output.parent} does not exist", param_hint="--output"
+        )
+    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    settings = {
+        "random_state": seed,
+        "n_threads": threads or os.cpu_count() or 1,
+        "progress": err.is_terminal,
+    }
+    try:
+        _run(out, err, topics, output, settings)
+    except (DataError, ModelFileError, OSError) as error:
+        err.print(f"bayou: {error}", style="red", markup=False)
+        raise typer.Exit(3 if isinstance(error, ModelFileError) else 1) from error
+
+
+def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[str, Any]) -> None:
+    started = time.perf_counter()
+    err.print("Reading the documentation of the installed libraries ...")
+    train, test = load_docstrings(subset="train"), load_docstrings(subset="test")
+    _print_corpus(out, train, test)
+    err.print(f"Fitting {topics} topics ...")
+    fit_started = time.perf_counter()
+    model = bayou.LDA(n_topics=topics, **settings).fit(train)
+    fit_seconds = time.perf_counter() - fit_started
+    _print_topics(out, model, train)
+    one_topic = bayou.LDA(n_topics=1, **settings | {"progress": False}).fit(train)
+    _print_score(out, model, one_topic, test)
+    model.save(output)
+    if not np.array_equal(bayou.load(output).transform(test), model.transform(test)):
+        raise ModelFileError(f"{output} gives other topics than the model that was saved in it")
+    out.print(f"Saved to {output} and loaded again: the same topics for every test document.")
+    seconds = time.perf_counter() - started
+    out.print(f"Took {seconds:.1f} s in all, {fit_seconds:.1f} s of it to fit the topics.")
+
+
+def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
+    named = ", ".join(f"{name} {version}" for name, version in versions().items())
+    out.print(f"Documentation of {named}")
+    out.print(
+        f"{train.n_docs:,} documents to learn from, {test.n_docs:,} held out, "
+        f"{train.n_terms:,} terms\n"
+    )
+
+
+def _print_topics(out: Console, model: Any, train: Corpus) -> None:
+    shares = model.transform(train)
+    prevalence = shares.mean(axis=0)
+    words = top_terms(model.components_, list(train.vocabulary or ()), _N_WORDS)
+    packages = {record.id: record.package for record in iter_docstrings()}
+    averages = average_shares(shares, [packages[name] for name in train.ids or ()])
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("topic", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("terms", ratio=1)
+    table.add_column("most about (its share there)", max_width=32)
+    for k in np.argsort(-prevalence, kind="stable"):
+        most = sorted(((average[k], name) for name, average in averages.items()), reverse=True)
+        about = "\n".join(f"{name} {share:.0%}" for share, name in most[:_N_PACKAGES])
+        table.add_row(str(k), f"{prevalence[k]:.1%}", " ".join(words[k]), about)
+    out.print(table)
+
+
+def _print_score(out: Console, model: Any, one_topic: Any, test: Corpus) -> None:
+    out.print(
+        "\nHeld-out documents, one half of each predicted from the other: "
+        f"{model.score(test):.3f} log-likelihood a token, "
+        f"perplexity {model.perplexity(test):,.0f} "
+        f"(with one topic for all {one_topic.perplexity(test):,.0f})"
+    )
+
+
+def top_terms(
+    components: NDArray[np.floating[Any]], vocabulary: Sequence[str], n: int
+) -> list[list[str]]:
+    """Return the ``n`` most probable terms of each topic, most probable first."""
+    order = np.argsort(-components, axis=1, kind="stable")[:, :n]
+    return [[vocabulary[v] for v in row] for row in order]
+
+
+def average_shares(
+    shares: NDArray[np.floating[Any]], packages: Sequence[str]
+) -> Mapping[str, NDArray[np.floating[Any]]]:
+    """Return the average topic shares of the documents of each sub-package that is large enough."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for d, name in enumerate(packages):
+        rows[name].append(d)
+    return {name: shares[d].mean(axis=0) for name, d in rows.items() if len(d) >= _MIN_DOCS}

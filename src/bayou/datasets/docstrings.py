@@ -1,0 +1,266 @@
+"""The built-in corpus: what Python, NumPy, SciPy and scikit-learn say about themselves.
+
+The text is read from the source files installed on this machine, so nothing is shipped and nothing
+is downloaded. It changes a little from one version of the libraries to the next: quote `versions`
+beside a result.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, get_args
+
+from bayou.data import Corpus, DataError
+from bayou.datasets.prose import n_words, prose
+from bayou.datasets.source import Found, docstrings_in, installed
+
+Split = Literal["train", "test"]
+Subset = Literal["all", "train", "test"]
+Labels = Literal["parameters", "package"]
+
+_FORMAT = 1  # of the cache; raise it whenever the reading of source files changes
+_DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """The documentation of one public function, class, method or module."""
+
+    id: str  # public dotted name
+    text: str  # prose, without the sections on parameters, examples and references
+    package: str  # its class: "scipy.stats", "numpy.linalg", "json", ...
+    labels: tuple[str, ...]  # names of its parameters
+
+    @property
+    def target(self) -> int:
+        """The number of parameters."""
+        return len(self.labels)
+
+    @property
+    def split(self) -> Split:
+        """The part of the fixed split: a hash of the name puts one in five into "test"."""
+        digest = hashlib.sha256(self.id.encode()).digest()
+        return "test" if int.from_bytes(digest[:8], "big") % 5 == 0 else "train"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries whose documentation is read.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['numpy', 'python', 'scikit-learn', 'scipy']
+    """
+    found = {"python": platform.python_version()}
+    for name in _DISTRIBUTIONS:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def iter_docstrings(*, min_words: int = 30, cache: bool = True) -> Iterator[Docstring]:
+    """Yield the documentation of the installed libraries, one record a documented name.
+
+    No library is imported: source files are parsed. The first call takes some seconds and leaves
+    the records in the user's cache folder; where that cannot be written, every call reads anew.
+
+    Parameters
+    ----------
+    min_words : int
+        Leave out records with fewer words of prose than this.
+    cache : bool
+        Read and write the cache. A damaged cache is built again.
+
+    Yields
+    ------
+    Docstring
+        In the order Python, NumPy, SciPy, scikit-learn, by name within each. Names and texts
+        are unique.
+    """
+    if min_words < 0:
+        raise DataError(f"min_words must be 0 or more, got {min_words}")
+    path = _cache_path() if cache else None
+    records = _read_cache(path) if path else None
+    if records is None:
+        records = _unique(_read_sources())
+        if path:
+            _write_cache(path, records)
+    return (record for record in records if n_words(record.text) >= min_words)
+
+
+def load_docstrings(
+    *,
+    subset: Subset = "all",
+    labels: Labels = "parameters",
+    min_words: int = 30,
+    min_df: int = 5,
+    max_df: float = 0.2,
+    min_label_docs: int = 20,
+    cache: bool = True,
+) -> Corpus:
+    """Load the built-in corpus: the documentation of Python and three libraries beside it.
+
+    Parameters
+    ----------
+    subset : {"all", "train", "test"}
+        The fixed split keeps one name in five for testing. The test part has the vocabulary of
+        the training part.
+    labels : {"parameters", "package"}
+        What to learn beside the text: the names of a function's parameters (several a document,
+        and far from independent), or the sub-package it belongs to (exactly one a document).
+    min_words : int
+        Leave out documents with fewer words than this.
+    min_df, max_df : int, float
+        Leave out terms in fewer documents than ``min_df``, or in a larger share than ``max_df``.
+    min_label_docs : int
+        Leave out parameter names of fewer documents than this; sub-packages of fewer documents
+        are joined under the name of their library.
+    cache : bool
+        Keep the parsed documentation in the user's cache folder.
+
+    Returns
+    -------
+    Corpus
+        With labels, the number of parameters as targets, and dotted names as ids.
+    """
+    _check_choice("subset", subset, get_args(Subset))
+    _check_choice("labels", labels, get_args(Labels))
+    records = list(iter_docstrings(min_words=min_words, cache=cache))
+    if not records:
+        raise DataError(
+            f"no documentation of {min_words} words or more was found in the source files of "
+            "Python and its libraries; is this Python installed without sources?"
+        )
+    named = _label_names(records, labels, min_label_docs)
+
+    def corpus(part: Subset, like: Corpus | None = None) -> Corpus:
+        chosen = [i for i, record in enumerate(records) if part in ("all", record.split)]
+        return Corpus.from_text(
+            [records[i].text for i in chosen],
+            vocabulary=None if like is None else like.vocabulary,
+            min_df=min_df if like is None else 1,
+            max_df=max_df if like is None else 1.0,
+            stop_words="english",
+            labels=[named[i] for i in chosen],
+            label_names=sorted({name for names in named for name in names}),
+            targets=[float(records[i].target) for i in chosen],
+            ids=[records[i].id for i in chosen],
+        )
+
+    return corpus("test", like=corpus("train")) if subset == "test" else corpus(subset)
+
+
+def _check_choice(name: str, given: str, choices: Iterable[str]) -> None:
+    if given not in choices:
+        raise DataError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}")
+
+
+def _label_names(records: list[Docstring], kind: Labels, min_docs: int) -> list[list[str]]:
+    """Return the labels of each record; counts are taken over both parts of the split."""
+    if kind == "parameters":
+        counts = Counter(name for record in records for name in record.labels)
+        return [[name for name in record.labels if counts[name] >= min_docs] for record in records]
+    sizes = Counter(record.package for record in records)
+    return [
+        [record.package if sizes[record.package] >= min_docs else library_of(record.package)]
+        for record in records
+    ]
+
+
+def library_of(package: str) -> str:
+    """Return the library of a sub-package, "python" for the standard library.
+
+    Examples
+    --------
+    >>> library_of("scipy.stats"), library_of("json")
+    ('scipy', 'python')
+    """
+    first = package.partition(".")[0]
+    return first if first in {"numpy", "scipy", "sklearn"} else "python"
+
+
+def _read_sources() -> Iterator[Found]:
+    for library, root in installed():
+        yield from docstrings_in(library, root)
+
+
+def _unique(found: Iterable[Found]) -> list[Docstring]:
+    """Keep the first of equal texts; a public name that is taken gives way to the full path."""
+    ids: set[str] = set()
+    texts: set[str] = set()
+    records = []
+    for item in found:
+        text = prose(item.docstring)
+        name = item.name if item.name not in ids else item.path
+        if text and text not in texts and name not in ids:
+            texts.add(text)
+            ids.add(name)
+            labels = tuple(dict.fromkeys(item.parameters))
+            records.append(Docstring(name, text, item.package, labels))
+    return records
+
+
+def _cache_path() -> Path | None:
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home folder
+        return None
+    if sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        folder = home / "Library" / "Caches"
+    else:
+        folder = home / ".cache"
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if chosen.is_absolute():  # the XDG rules tell to ignore a relative path
+        folder = chosen
+    # The folders are part of the key: two environments may hold equal versions, one with sources.
+    key = json.dumps([_FORMAT, versions(), [str(root) for _, root in installed()]])
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return folder / "bayou" / f"docstrings-{digest}.jsonl.gz"
+
+
+def _write_cache(path: Path, records: list[Docstring]) -> None:
+    lines = [json.dumps({"format": _FORMAT, "records": len(records)})]
+    lines += [json.dumps([r.id, r.text, r.package, r.labels]) for r in records]
+    packed = gzip.compress("\n".join(lines).encode(), mtime=0)
+    partial: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            partial = file.name
+            file.write(packed)
+        os.replace(partial, path)
+    except OSError:  # the cache is a convenience: a full or read-only disk costs time only
+        if partial:
+            with suppress(OSError):
+                os.unlink(partial)
+
+
+def _read_cache(path: Path) -> list[Docstring] | None:
+    """Return the records, or None if the file is missing, damaged or of another format."""
+    try:
+        head, *lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+        records = [_record(*json.loads(line)) for line in lines]
+        if json.loads(head) != {"format": _FORMAT, "records": len(records)}:
+            return None
+    except (OSError, EOFError, zlib.error, ValueError, TypeError, AttributeError):
+        return None
+    return records
+
+
+def _record(name: str, text: str, package: str, labels: list[str]) -> Docstring:
+    if not all(isinstance(value, str) for value in (name, text, package, *labels)):
+        raise TypeError("a record of the cache holds strings")
+    return Docstring(name, text, package, tuple(labels))
