@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
@@ -241,19 +242,17 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The bytes depend on the data, the parameters and the seed, and on nothing else.
         """
         check_is_fitted(self)
-        arrays = self.posterior_.arrays() | self._state_arrays()
-        container.save(path, arrays, self._manifest("model"))
+        container.save(path, self._payload(), self._manifest("model"))
 
-    def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """What training would need to go on; empty for models that are done when fitted."""
-        return {}
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds: the posterior; online models keep the state it follows from."""
+        return self.posterior_.arrays()
 
-    def _restore_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `_state_arrays` gave."""
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `_payload` gave."""
+        self.posterior_ = Posterior.from_arrays(arrays)
 
     def _manifest(self, kind: str) -> dict[str, Any]:
-        from bayou import __version__
-
         kept = {
             f.name: _jsonable(f.name, getattr(self, f.name))
             for f in self._fields()
@@ -285,12 +284,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             model.n_iter_ = int(learned["n_iter"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
-        model.posterior_ = Posterior.from_arrays(arrays)
-        if model.posterior_.n_terms != model.n_features_in_:
-            raise ModelFileError("the model file's arrays and manifest disagree on the number of terms")
-        if model.posterior_.vocabulary is not None:
-            model.feature_names_in_ = np.array(list(model.posterior_.vocabulary), dtype=object)
-        model._restore_state(arrays)
+        model._restore(arrays)
+        post = model.posterior_
+        if post.n_terms != model.n_features_in_:
+            raise ModelFileError("the model file's arrays and manifest disagree on the terms")
         return model
 
 

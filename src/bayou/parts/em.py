@@ -136,12 +136,14 @@ def online_pass(
         topic = (1.0 - rho) * topic + rho * total / mass * gained
         scale *= 1.0 - rho
         if scale < 1e-6:
-            _rescale(term_topic, scale, each)
+            rescale(term_topic, scale, each)
             scale = 1.0
-    _rescale(term_topic, scale, each)
+    rescale(term_topic, scale, each)
 
 
-def _rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
+def rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
+    """n <- scale n + shift in every cell."""
+
     def work(lo: int, hi: int) -> None:
         em.affine_terms(term_topic, lo, hi, np.float32(scale), np.float32(shift))
 
@@ -171,7 +173,7 @@ def cavity_sweep(
     b32, n_terms = np.float32(beta), len(term_topic)
     inv = (1.0 / (topic_totals(term_topic) + n_terms * beta)).astype(np.float32)
     both, p = (alpha.astype(np.float32), inv), tuple(pairs)
-    _rescale(term_topic, 1.0, each, beta)
+    rescale(term_topic, 1.0, each, beta)
     th, sb, rt, rs = scratch
     for first, last, index in batches:
 
