@@ -41,7 +41,7 @@ _MARKS = (
     "\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d57\u0dca-\u0ddf\u0e31\u0e34-\u0e3a"
     "\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
 )
-TOKEN_PATTERN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
+TOKEN_PATTERN = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"
 
 
 @lru_cache(maxsize=64)
