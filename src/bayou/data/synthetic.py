@@ -97,7 +97,10 @@ def _generator(seed: int, purpose: int, number: int) -> np.random.Generator:
 def _pick(weights: npt.NDArray[np.float64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Turn uniform numbers into draws by inversion; a weight of zero is never drawn."""
     ends = np.cumsum(weights)
-    return np.searchsorted(ends, u * ends[-1], side="right").astype(np.int64)
+    found = np.searchsorted(ends, u * ends[-1], side="right")
+    # u * ends[-1] may round up to ends[-1] itself
+    last = np.int64(np.flatnonzero(weights)[-1])
+    return np.asarray(np.minimum(found, last), np.int64)
 
 
 def _check(sizes: dict[str, Any], doc_length: float) -> None:

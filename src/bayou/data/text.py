@@ -90,12 +90,14 @@ def tokenize(
         raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
     low, high = check_ngrams(ngrams)
     text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
-    tokens = [
-        token
-        for match in _compiled(token_pattern).finditer(text)
-        if len(token := match.group()) >= max(min_length, 1)
-        and not (stop_words and token in stop_words)
-    ]
+    pattern, least = _compiled(token_pattern), max(min_length, 1)
+    if pattern.groups:
+        tokens = [match.group() for match in pattern.finditer(text)]
+    else:
+        tokens = pattern.findall(text)
+    tokens = [token for token in tokens if len(token) >= least]
+    if stop_words:
+        tokens = [token for token in tokens if token not in stop_words]
     if (low, high) == (1, 1):
         return tokens
     return [
