@@ -1,5 +1,6 @@
 """Whatever holds counts becomes one canonical sparse array, or a clear error."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -74,6 +75,8 @@ def dense(X: Any, what: str) -> npt.NDArray[Any]:
         raise DataError(_ragged(X, what)) from None
     if values.dtype.kind in _NUMERIC:
         return values
+    if values.dtype.kind in "SU" and not isinstance(X, np.ndarray):
+        values = np.asarray(X, dtype=object)  # what was given, before numpy made all of it strings
     if values.dtype.kind not in "OSU":
         raise DataError(f"{what} must be real numbers, got dtype {values.dtype}")
     return _numbers(values, what)
@@ -85,8 +88,9 @@ def _numbers(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
         missing = value is None or type(value).__name__ in ("NAType", "NaTType")
         if not missing and not isinstance(value, int | float | np.number | np.bool_):
             where = f"document {place[0]}" if place else "the value"
+            shown = value.item() if isinstance(value, np.generic) else value
             where += f", column {place[1]}" if len(place) > 1 else ""
-            raise DataError(f"{what} must be real numbers, but {where} is {value!r:.80}")
+            raise DataError(f"{what} must be real numbers, but {where} is {shown!r:.80}")
         out[place] = np.nan if missing else value
     return out
 
@@ -101,8 +105,9 @@ def _ragged(X: Any, what: str) -> str:
 
 
 def _from_frame_or_dense(X: Any) -> Any:
-    if is_frame(X) and hasattr(X, "sparse"):  # a pandas frame whose columns are all sparse
-        return X.sparse.to_coo()
+    if is_frame(X) and X.shape[1] and hasattr(X, "sparse"):
+        with contextlib.suppress(ValueError):  # pandas refuses when most values are not zero
+            return X.sparse.to_coo()
     return dense(X, "counts")
 
 
