@@ -1,7 +1,6 @@
 """Topic models that learn from labels and from streams."""
 
 from bayou._version import __version__
-
 from bayou.data import Corpus, DataError, ModelFileError, Vectorizer, Vocabulary
 from bayou.estimator import load
 from bayou.models.lda import LDA

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ class Posterior:
             raise ModelFileError(f"the model file lacks the array {error}; save it again") from None
         n_terms, n_topics = given["rows"].shape if given["rows"].ndim == 2 else (-1, -1)
         if given["alpha"].shape != (n_topics,) or given["topic_tokens"].shape != (n_topics,):
-            raise ModelFileError("the arrays of the model file do not fit each other; save it again")
+            raise ModelFileError(
+                "the arrays of the model file do not fit each other; save it again"
+            )
         names = unpack_strings("posterior.vocabulary", arrays)
         if names is not None and len(names) != n_terms:
             raise ModelFileError(f"the model file names {len(names)} terms but has {n_terms}")
@@ -99,9 +102,6 @@ def unpack_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str] |
     coded = arrays[f"{name}.bytes"].tobytes()
     ends = [0, *arrays[f"{name}.ends"].tolist()]
     try:
-        return [
-            coded[lo:hi].decode("utf-8", "surrogatepass")
-            for lo, hi in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        return [coded[lo:hi].decode("utf-8", "surrogatepass") for lo, hi in pairwise(ends)]
     except UnicodeDecodeError as error:
         raise ModelFileError(f"the strings of {name} cannot be read: {error}") from None

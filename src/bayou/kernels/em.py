@@ -56,7 +56,9 @@ def _axpy(acc, r, row):
 
 
 @fast_jit
-def plain_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, n_inner):
+def plain_docs(
+    doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, n_inner
+):
     """`n_inner` plain steps for documents lo .. hi; theta and ratio are those of the last one.
 
     ``pairs`` = (indptr, terms, counts) of the corpus, ``prior`` = (alpha, 1 / (n_k + V beta)). Rows of

@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -33,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
-from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha, runtime
+from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
 from bayou.metrics.likelihood import completion_halves
 from bayou.parts import fast, prior, sampler, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
@@ -74,9 +73,7 @@ def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior 
         alpha, beta = begin.alpha, begin.beta
     counts = sampler.count_terms(tokens, chain, p.n_topics, each)
     none = np.zeros((0, p.n_topics), np.float32)
-    return State(
-        0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False
-    )
+    return State(0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False)
 
 
 def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
@@ -120,9 +117,7 @@ def burn_in_of(p: SimpleNamespace) -> int:
     return (p.n_sweeps or SWEEPS) // 2 if p.burn_in is None else int(p.burn_in)
 
 
-def posterior(
-    term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each
-) -> Posterior:
+def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each) -> Posterior:
     """Topics from counts, with what prediction and reports need."""
     return Posterior(
         rows=topics.topic_rows(term_topic, state.beta, each),
@@ -196,11 +191,6 @@ class LDA(Estimator):
     learn_alpha: bool = False
     learn_beta: bool = False
     tol: float = 5e-4
-    random_state: Any = None
-    max_time: float | None = runtime(None)
-    n_threads: int | None = runtime(None)
-    progress: bool = runtime(False)
-    callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     def fit(
         self,
@@ -228,7 +218,9 @@ class LDA(Estimator):
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "LDA") as bar:
             callbacks = [*bar, *self._callbacks()]
             if p.inference == "fast":
-                self.posterior_, self.n_iter_ = self._fit_fast(corpus, p, callbacks, saved, workers.each)
+                self.posterior_, self.n_iter_ = self._fit_fast(
+                    corpus, p, callbacks, saved, workers.each
+                )
             else:
                 self._fit_chain(corpus, p, callbacks, saved, workers.each)
         return self

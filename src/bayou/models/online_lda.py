@@ -16,7 +16,7 @@ Machine Learning 107, 2018.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -26,13 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayou.data.corpus import Corpus
 from bayou.data.vocabulary import Vocabulary
-from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha, runtime
+from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
 from bayou.kernels import rng
 from bayou.parts import prior, stream, topics
 from bayou.parts.topics import F32, F64, Each
 from bayou.posterior import Posterior, pack_strings, unpack_strings
 from bayou.run import checkpoint, loop
-from bayou.run.loop import Callback, Info
+from bayou.run.loop import Info
 from bayou.run.shards import Workers
 
 
@@ -139,11 +139,6 @@ class OnlineLDA(Estimator):
     tau: float = 10.0
     kappa: float = 0.6
     learn_alpha: bool = False
-    random_state: Any = None
-    max_time: float | None = runtime(None)
-    n_threads: int | None = runtime(None)
-    progress: bool = runtime(False)
-    callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
@@ -181,7 +176,10 @@ class OnlineLDA(Estimator):
         return self
 
     def _learn(self, state: State | None, batches: list[Corpus], p: SimpleNamespace) -> None:
-        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "OnlineLDA") as bar:
+        with (
+            Workers(self.n_threads) as workers,
+            loop.progress_bar(self.progress, "OnlineLDA") as bar,
+        ):
             begin = init(batches[0], p, self.seed_, workers.each) if state is None else state
             last = begin.step + len(batches)
 
@@ -215,7 +213,7 @@ class OnlineLDA(Estimator):
         return p
 
     @property
-    def posterior_(self) -> Posterior:
+    def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
         if not hasattr(self, "state_"):
             raise AttributeError("posterior_: nothing has been fitted yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ class Batch(NamedTuple):
 
     lo: int
     hi: int
-    index: PairIndex
+    by_term: PairIndex
 
 
 class Scratch(NamedTuple):
@@ -33,14 +34,14 @@ def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[Batch]:
     cuts = np.linspace(0, pairs.n_docs, n_batches + 1).astype(np.int64)
     return [
         Batch(int(lo), int(hi), index_pairs(pairs, int(lo), int(hi), n_terms))
-        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
+        for lo, hi in pairwise(cuts)
     ]
 
 
 def make_scratch(pairs: Pairs, batches: list[Batch], n_topics: int) -> Scratch:
     """Room for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
-    most = max((len(b.index.at) for b in batches), default=0)
+    most = max((len(b.by_term.at) for b in batches), default=0)
     return Scratch(
         np.empty((docs, n_topics), np.float32),
         np.empty((docs, n_topics), np.float32),
@@ -121,7 +122,18 @@ def online_pass(
 
         def docs(lo: int, hi: int, f=first, s=s32, b=both) -> None:  # type: ignore[no-untyped-def]
             em.plain_docs(
-                doc_topic, scratch.theta, scratch.ratio, p, f, f + lo, f + hi, term_topic, s, b32, b, n_inner
+                doc_topic,
+                scratch.theta,
+                scratch.ratio,
+                p,
+                f,
+                f + lo,
+                f + hi,
+                term_topic,
+                s,
+                b32,
+                b,
+                n_inner,
             )
 
         def terms(lo: int, hi: int, x=by_term, s=s32, g=gain) -> None:  # type: ignore[no-untyped-def]

@@ -162,7 +162,9 @@ def advance(state: State, setup: Setup) -> State:
         if (step + 1 - state.since) % EVERY:
             return _next(state._replace(step=step + 1), setup)
         state.term_topic[:] = 0.0
-        sampler.count_terms(state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic)
+        sampler.count_terms(
+            state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic
+        )
     state = state._replace(step=step + 1)
     return _next(_score(state, setup), setup)
 

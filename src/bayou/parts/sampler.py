@@ -28,7 +28,7 @@ class Chain(NamedTuple):
     """What the samplers of one corpus share and never change."""
 
     tokens: Tokens
-    index: TokenIndex
+    by_term: TokenIndex
     ids: U64
     n_terms: int
     seed: int
@@ -100,9 +100,9 @@ def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | 
     z = np.ascontiguousarray(state[:, 0])
 
     def work(lo: int, hi: int) -> None:
-        fixed_sweep.count_terms(out, z, tuple(chain.index), lo, hi, np.float32(1.0))
+        fixed_sweep.count_terms(out, z, tuple(chain.by_term), lo, hi, np.float32(1.0))
 
-    each(work, chain.index.termptr)
+    each(work, chain.by_term.termptr)
     return out
 
 
@@ -136,9 +136,7 @@ def snapshot(
     a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
 
     def work(lo: int, hi: int) -> None:
-        fixed_sweep.sweep_docs(
-            z, toks, chain.ids, lo, hi, rows, own, a32, chain.seed, TOKEN, step
-        )
+        fixed_sweep.sweep_docs(z, toks, chain.ids, lo, hi, rows, own, a32, chain.seed, TOKEN, step)
 
     each(work, chain.tokens.indptr)
     state[:, 0] = z
@@ -154,7 +152,7 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
 
     def terms(lo: int, hi: int) -> None:
         mh_sweep.term_pass(
-            state, tuple(chain.index), lo, hi, flat, tables[0], inv, chain.seed, step
+            state, tuple(chain.by_term), lo, hi, flat, tables[0], inv, chain.seed, step
         )
 
     def docs(lo: int, hi: int) -> None:
@@ -163,14 +161,12 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
         )
 
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
-    each(terms, chain.index.termptr)
+    each(terms, chain.by_term.termptr)
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
     each(docs, chain.tokens.indptr)
 
 
-def log_joint(
-    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float
-) -> float:
+def log_joint(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float) -> float:
     """ln p(w, z) per token with proportions and topics integrated out."""
     z = np.ascontiguousarray(state[:, 0])
     n = max(len(z), 1)
@@ -183,7 +179,7 @@ def _inverse_totals(state: U16, n_topics: int, vbeta: float) -> F64:
     topic = np.zeros(n_topics, np.int64)
     z = np.ascontiguousarray(state[:, 0])
     fixed_sweep.count_topics(topic, z, 0, len(z))
-    return 1.0 / (topic + vbeta)
+    return np.asarray(1.0 / (topic + vbeta), np.float64)
 
 
 def _table(weights: F64):  # type: ignore[no-untyped-def]

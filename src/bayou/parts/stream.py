@@ -56,9 +56,11 @@ def start(pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, eac
     return Global(raw, scale, scale * topic)
 
 
-def hybrid_step(g: Global, tokens: Tokens, p: Local, rho: float, gain: float, each: Each) -> tuple[Global, F32]:
+def hybrid_step(
+    g: Global, tokens: Tokens, p: Local, rho: float, gain: float, each: Each
+) -> tuple[Global, F32]:
     """Sampled local step and global update; gives the documents' mean counts too."""
-    n_terms, n_topics = g.raw.shape
+    n_terms = len(g.raw)
     index = index_tokens(tokens, n_terms)
     slot = np.zeros(n_terms, np.uint32)
     slot[index.terms] = np.arange(len(index.terms), dtype=np.uint32)
@@ -103,7 +105,9 @@ def _draw(tokens: Tokens, rows: F32, p: Local, each: Each) -> tuple[U16, F32]:
     return kept, doc_topic
 
 
-def scvb0_step(g: Global, pairs: Pairs, p: Local, rho: float, gain: float, each: Each) -> tuple[Global, F32]:
+def scvb0_step(
+    g: Global, pairs: Pairs, p: Local, rho: float, gain: float, each: Each
+) -> tuple[Global, F32]:
     """Variational local step and global update; gives the documents' expected counts too."""
     n_terms, n_topics = g.raw.shape
     index = index_pairs(pairs, 0, pairs.n_docs, n_terms)
@@ -130,9 +134,7 @@ def scvb0_step(g: Global, pairs: Pairs, p: Local, rho: float, gain: float, each:
     return _moved(g, doc_topic, rho, gain, scale, each), doc_topic
 
 
-def _moved(
-    g: Global, doc_topic: F32, rho: float, gain: float, scale: float, each: Each
-) -> Global:
+def _moved(g: Global, doc_topic: F32, rho: float, gain: float, scale: float, each: Each) -> Global:
     """The totals after a batch, and the scale multiplied in before it gets too small."""
     gained = np.zeros_like(g.topic)
     kernels.column_sums(gained, doc_topic, 0, len(doc_topic))

@@ -156,16 +156,21 @@ def expected_counts(
     prior = alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        fold_in.em_rows(
-            out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol)
-        )
+        fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
 
     each(work, pairs.indptr)
     return out
 
 
 def sampled_counts(
-    rows: F32, alpha: F64, tokens: Tokens, ids: U64, seed: int, n_samples: int, burn_in: int, each: Each
+    rows: F32,
+    alpha: F64,
+    tokens: Tokens,
+    ids: U64,
+    seed: int,
+    n_samples: int,
+    burn_in: int,
+    each: Each,
 ) -> F32:
     """Posterior draws of n_d with topics fixed: (samples x documents x topics), one sweep apart."""
     prior = alpha.astype(np.float32)
@@ -177,9 +182,7 @@ def sampled_counts(
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(z, toks, ids, lo, hi, rows, prior, seed, FOLD_IN, 0)
         for sweep in range(1, burn_in + n_samples + 1):
-            fixed_sweep.sweep_docs(
-                z, toks, ids, lo, hi, rows, own, prior, seed, FOLD_IN, sweep
-            )
+            fixed_sweep.sweep_docs(z, toks, ids, lo, hi, rows, own, prior, seed, FOLD_IN, sweep)
             if sweep > burn_in:
                 fixed_sweep.count_docs(
                     out[sweep - burn_in - 1], z, tokens.indptr, lo, hi, np.float32(1.0)

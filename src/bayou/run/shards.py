@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 
 import numpy as np
@@ -80,9 +81,6 @@ class Workers:
             _PIECES * self.n_threads
         )
         cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, marks), [n_items]]))
-        jobs = [
-            self._pool.submit(work, int(lo), int(hi))
-            for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
-        ]
+        jobs = [self._pool.submit(work, int(lo), int(hi)) for lo, hi in pairwise(cuts)]
         for job in jobs:
             job.result()
