@@ -11,11 +11,12 @@ import math
 
 import numpy as np
 
-from bayou.kernels.compile import jit
+from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import GOLDEN, INIT, key, mix, unit
 from bayou.kernels.token import count_document, pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
+SPARSE = 3  # a document in fewer than one topic in this many is walked through its own topics
 
 
 @jit
@@ -30,25 +31,90 @@ def _draw_token(weight, doc_row, alpha, row, old, own, u):
 
 
 @jit
-def sweep_docs(z, tokens, ids, lo, hi, rows, own, alpha, seed, purpose, sweep):
+def _list_topics(active, place, doc_row):
+    """Topics that the document uses, and where each stands in that list; gives their number."""
+    n = 0
+    for k in range(doc_row.size):
+        if doc_row[k] > 0.0:
+            active[n] = k
+            place[k] = n
+            n += 1
+    return n
+
+
+@jit
+def _unlist(active, place, n, k):
+    """Take topic k off the list; the last one moves into its place."""
+    last = active[n - 1]
+    active[place[k]] = last
+    place[last] = place[k]
+    return n - 1
+
+
+@jit
+def _draw_among(weight, doc_row, alpha, row, old, own, u, few):
+    """`_draw_token` in two parts: n_dk phi_vk over the document's topics, a_k phi_vk over all.
+
+    The second sum is known (``slack``) and rarely drawn from, so its terms are seldom looked at.
+    """
+    active, n_active, slack = few
+    phi_old = max(row[old] - own, np.float32(0.0)) / (_ONE - own)
+    total = np.float32(0.0)
+    for j in range(n_active):
+        k = active[j]
+        phi = phi_old if k == old else row[k]
+        total += doc_row[k] * phi
+        weight[j] = total
+    target = np.float32(u) * (total + slack + alpha[old] * (phi_old - row[old]))
+    for j in range(n_active):
+        if target < weight[j]:
+            return np.int64(active[j])
+    return _draw_prior(weight, alpha, row, old, phi_old, target - total)
+
+
+@jit
+def _draw_prior(weight, alpha, row, old, phi_old, target):
+    """The topic at which the running sum of a_k phi_vk passes ``target``."""
+    for k in range(alpha.size):
+        weight[k] = alpha[k] * row[k]
+    weight[old] = alpha[old] * phi_old
+    return pick(weight, target)
+
+
+@jit
+def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, sweep):
     """One Gibbs sweep over the tokens of documents lo .. hi against fixed rows (terms x topics).
 
-    ``ids`` names each document in the keys of its draws. ``own`` (s_k) is all zero when the rows do
-    not contain these documents. Rows, own and alpha are float32.
+    ``ids`` names each document in the keys of its draws, ``slack`` is `slack_terms` of the rows. ``own``
+    (s_k) is all zero when the rows do not contain these documents. All of these are float32.
+    A document in few of the topics is walked through those few, any other through all.
     """
     indptr, terms = tokens
-    doc_row = np.zeros(alpha.size, np.float32)
-    weight = np.empty(alpha.size, np.float32)
+    n_topics = alpha.size
+    doc_row = np.zeros(n_topics, np.float32)
+    weight = np.empty(n_topics, np.float32)
+    active = np.empty(n_topics, np.int32)
+    place = np.empty(n_topics, np.int32)
     for d in range(lo, hi):
         count_document(doc_row, z, indptr[d], indptr[d + 1])
+        n_active = _list_topics(active, place, doc_row)
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            old = z[i]
+            old, row, v = z[i], rows[terms[i]], terms[i]
             doc_row[old] -= _ONE
+            if doc_row[old] == 0.0:
+                n_active = _unlist(active, place, n_active, old)
             at += GOLDEN
-            row = rows[terms[i]]
-            k = _draw_token(weight, doc_row, alpha, row, old, own[old], unit(at))
+            if SPARSE * n_active < n_topics:
+                few = (active, n_active, slack[v])
+                k = _draw_among(weight, doc_row, alpha, row, old, own[old], unit(at), few)
+            else:
+                k = _draw_token(weight, doc_row, alpha, row, old, own[old], unit(at))
             z[i] = k
+            if doc_row[k] == 0.0:
+                active[n_active] = k
+                place[k] = n_active
+                n_active += 1
             doc_row[k] += _ONE
 
 
@@ -68,6 +134,17 @@ def start_docs(z, tokens, ids, lo, hi, rows, alpha, seed, purpose, sweep):
             k = pick(weight, np.float32(unit(at)) * total)
             z[i] = k
             doc_row[k] += _ONE
+
+
+@fast_jit
+def slack_terms(out, rows, lo, hi, alpha):
+    """``out[v] = sum_k a_k phi_vk`` for terms lo .. hi."""
+    for v in range(lo, hi):
+        row = rows[v]
+        total = np.float32(0.0)
+        for k in range(alpha.size):
+            total += alpha[k] * row[k]
+        out[v] = total
 
 
 @jit

@@ -17,6 +17,7 @@ from bayou.parts.topics import (
     TokenIndex,
     Tokens,
     index_tokens,
+    prior_mass,
     topic_rows,
     topic_totals,
 )
@@ -134,9 +135,12 @@ def snapshot(
     rows = topic_rows(term_topic, beta, each)
     own = (1.0 / (topic_totals(term_topic) + chain.n_terms * beta)).astype(np.float32)
     a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
+    slack = prior_mass(rows, a32)
 
     def work(lo: int, hi: int) -> None:
-        fixed_sweep.sweep_docs(z, toks, chain.ids, lo, hi, rows, own, a32, chain.seed, TOKEN, step)
+        fixed_sweep.sweep_docs(
+            z, toks, chain.ids, lo, hi, rows, slack, own, a32, chain.seed, TOKEN, step
+        )
 
     each(work, chain.tokens.indptr)
     state[:, 0] = z

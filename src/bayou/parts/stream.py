@@ -22,7 +22,17 @@ from bayou.kernels import em as kernels
 from bayou.kernels import fixed_sweep
 from bayou.kernels.rng import BATCH
 from bayou.parts import em
-from bayou.parts.topics import F32, F64, U16, Each, Pairs, Tokens, index_pairs, index_tokens
+from bayou.parts.topics import (
+    F32,
+    F64,
+    U16,
+    Each,
+    Pairs,
+    Tokens,
+    index_pairs,
+    index_tokens,
+    prior_mass,
+)
 
 _FOLD = 1e-6  # scale below which it is multiplied into the counts
 _DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document, as in the SCVB0 paper
@@ -87,13 +97,14 @@ def _draw(tokens: Tokens, rows: F32, p: Local, each: Each) -> tuple[U16, F32]:
     kept = np.empty((p.n_samples, len(z)), np.uint16)
     doc_topic = np.zeros((tokens.n_docs, len(p.alpha)), np.float32)
     toks, base = tuple(tokens), p.step * 65_536
+    slack = prior_mass(rows, a32)
 
     def docs(lo: int, hi: int) -> None:
         span = slice(tokens.indptr[lo], tokens.indptr[hi])
         fixed_sweep.start_docs(z, toks, ids, lo, hi, rows, a32, p.seed, BATCH, base)
         for i in range(p.burn_in + p.n_samples):
             fixed_sweep.sweep_docs(
-                z, toks, ids, lo, hi, rows, own, a32, p.seed, BATCH, base + i + 1
+                z, toks, ids, lo, hi, rows, slack, own, a32, p.seed, BATCH, base + i + 1
             )
             if i >= p.burn_in:
                 kept[i - p.burn_in, span] = z[span]

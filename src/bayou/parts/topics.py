@@ -162,6 +162,13 @@ def expected_counts(
     return out
 
 
+def prior_mass(rows: F32, alpha: F32) -> F32:
+    """sum_k alpha_k phi_vk of every term: the part of a token's weight that no document changes."""
+    out = np.empty(len(rows), np.float32)
+    fixed_sweep.slack_terms(out, rows, 0, len(rows), alpha)
+    return out
+
+
 def sampled_counts(
     rows: F32,
     alpha: F64,
@@ -177,12 +184,14 @@ def sampled_counts(
     own = np.zeros(len(alpha), np.float32)
     z = np.empty(len(tokens.terms), np.uint16)
     out = np.zeros((n_samples, tokens.n_docs, len(alpha)), np.float32)
-    toks = tuple(tokens)
+    toks, slack = tuple(tokens), prior_mass(rows, prior)
 
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(z, toks, ids, lo, hi, rows, prior, seed, FOLD_IN, 0)
         for sweep in range(1, burn_in + n_samples + 1):
-            fixed_sweep.sweep_docs(z, toks, ids, lo, hi, rows, own, prior, seed, FOLD_IN, sweep)
+            fixed_sweep.sweep_docs(
+                z, toks, ids, lo, hi, rows, slack, own, prior, seed, FOLD_IN, sweep
+            )
             if sweep > burn_in:
                 fixed_sweep.count_docs(
                     out[sweep - burn_in - 1], z, tokens.indptr, lo, hi, np.float32(1.0)
