@@ -216,3 +216,27 @@ def test_hostile_header_length(tmp_path, length):
     path.write_bytes(length.to_bytes(8, "little") + b"{}")
     with pytest.raises(ModelFileError):
         load(path)
+
+
+def test_edited_headers_with_a_right_digest(tmp_path, saved):
+    """A forger who recomputes the digest gets an error or arrays of the right size, no crash."""
+    original = saved.read_bytes()
+    head = 8 + int.from_bytes(original[:8], "little")
+    place = original.index(b'"sha256":"') + len(b'"sha256":"')
+    rng = np.random.default_rng(3)
+    loaded = 0
+    for _ in range(2_000):
+        raw = bytearray(original)
+        for at in rng.integers(8, head, int(rng.integers(1, 4))):
+            raw[at] = int(rng.choice(list(b'0123456789"[]{},:FIUBabc ')))
+        raw[place : place + 64] = b"0" * 64
+        raw[place : place + 64] = hashlib.sha256(raw).hexdigest().encode()
+        path = tmp_path / "forged"
+        path.write_bytes(raw)
+        try:
+            arrays, _ = load(path)
+        except ModelFileError:
+            continue
+        loaded += 1
+        assert sum(array.nbytes for array in arrays.values()) == len(original) - head
+    assert 0 < loaded < 1_000

@@ -163,10 +163,16 @@ _ANY = st.recursive(
 
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=300)
-@given(st.sampled_from(["counts", "vocabulary", "labels", "targets", "times", "ids"]), _ANY)
+@given(
+    st.sampled_from(["counts", "vocabulary", "labels", "label_names", "targets", "times", "ids"]),
+    _ANY,
+)
 def test_anything_at_all_is_taken_or_refused(name, value):
     with contextlib.suppress(DataError):
         corpus = Corpus(**({"counts": DENSE} | {name: value}))
         assert corpus[:1].n_docs <= 1
     with contextlib.suppress(DataError):
         Corpus(**({"counts": DENSE} | {name: [value, value, value]}))
+    if name == "label_names":
+        with contextlib.suppress(DataError):
+            Corpus(counts=DENSE, labels=[0, 1, 0], label_names=value)

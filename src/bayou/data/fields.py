@@ -59,7 +59,7 @@ def as_labels(
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
     """Check that label names are distinct strings."""
-    if isinstance(names, str | bytes):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise DataError(f"label names must be a list of strings, got {names!r:.80}")
     out = tuple(names)
     if not all(isinstance(name, str) for name in out):
@@ -194,8 +194,10 @@ def parse_time(value: Any) -> np.datetime64:
 
     Examples
     --------
-    >>> parse_time("2001-02-03T04:05+01:00"), parse_time(1789)
-    (np.datetime64('2001-02-03T03:05:00.000000'), np.datetime64('1789-01-01T00:00:00.000000'))
+    >>> str(parse_time("2001-02-03T04:05+01:00"))
+    '2001-02-03T03:05:00.000000'
+    >>> str(parse_time(1789))
+    '1789-01-01T00:00:00.000000'
     """
     if _is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
         return np.datetime64("NaT", "us")
