@@ -1,3 +1,7 @@
+import os
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 from data_files import COUNTS, LABELS, svmlight_bytes, uci_bytes, write
@@ -114,3 +118,18 @@ def test_sidecar_names(tmp_path):
         read(path, vocabulary=["x", "y", "z"])
     with pytest.raises(DataError, match="distinct"):
         read(path, vocabulary=write(tmp_path / "v.txt", b"a\na\n"))
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif("BAYOU_DATA" not in os.environ, reason="BAYOU_DATA is not set")
+def test_fifteen_million_entries_load_in_half_a_minute():
+    folder = Path(os.environ["BAYOU_DATA"], "arxiv_big")
+    start = time.perf_counter()
+    corpus = read(
+        folder / "train.svm.gz",
+        vocabulary=folder / "vocab.txt.gz",
+        label_names=folder / "labels.txt.gz",
+    )
+    assert time.perf_counter() - start < 30
+    assert (corpus.n_docs, corpus.n_terms, corpus.n_labels) == (219_621, 14_822, 176)
+    assert corpus.n_tokens == 15_350_985
