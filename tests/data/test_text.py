@@ -55,6 +55,8 @@ def test_bad_ngrams(ngrams):
 def test_other_refusals():
     with pytest.raises(DataError, match="regular expression"):
         tokenize("a", token_pattern="(")
+    with pytest.raises(DataError, match="min_length"):
+        tokenize("a", min_length="2")
     with pytest.raises(DataError, match="expected text, got bytes"):
         tokenize(b"a")
     with pytest.raises(DataError, match='"english"'):

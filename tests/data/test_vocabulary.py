@@ -46,7 +46,8 @@ def test_it_cannot_be_changed():
         (["a", "b", "a"], "'a' is term 0 and term 2"),
         (["a", 1], "term 1 must be a string, got int: 1"),
         (["a", None], "term 1 must be a string"),
-        ("abc", "one string"),
+        ("abc", "a list of terms, got 'abc'"),
+        (7, "a list of terms, got 7"),
     ],
 )
 def test_refusals(terms, why):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayou.data.counting import count_tokens
-from bayou.data.counts import CSR, as_counts
+from bayou.data.counts import CSR, as_counts, take_rows
 from bayou.data.errors import DataError, FractionalCountsWarning
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets, as_times
 from bayou.data.text import TOKEN_PATTERN, Vectorizer
@@ -272,9 +272,9 @@ token_pattern
             raise DataError(f"corpus[{key}] is ambiguous; corpus[{key}:{key}+1] is a corpus of one")
         rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if _is_empty(key) else key]
         return Corpus(
-            counts=self.counts[rows],
+            counts=take_rows(self.counts, rows),
             vocabulary=self.vocabulary,
-            labels=None if self.labels is None else self.labels[rows],
+            labels=None if self.labels is None else take_rows(self.labels, rows),
             label_names=self.label_names,
             targets=None if self.targets is None else self.targets[rows],
             times=None if self.times is None else self.times[rows],

@@ -17,6 +17,7 @@ else:
 
 _MAX_INDEX = np.iinfo(np.int32).max
 _NUMERIC = "biuf"
+_REAL = (int, float, np.integer, np.floating, np.bool_)
 
 
 def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
@@ -86,12 +87,15 @@ def _numbers(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
     out = np.empty(values.shape, np.float64)
     for place, value in np.ndenumerate(values):
         missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-        if not missing and not isinstance(value, int | float | np.number | np.bool_):
+        if not missing and not isinstance(value, _REAL):
             where = f"document {place[0]}" if place else "the value"
             shown = value.item() if isinstance(value, np.generic) else value
             where += f", column {place[1]}" if len(place) > 1 else ""
             raise DataError(f"{what} must be real numbers, but {where} is {shown!r:.80}")
-        out[place] = np.nan if missing else value
+        try:
+            out[place] = np.nan if missing else value
+        except OverflowError:
+            out[place] = np.inf
     return out
 
 
@@ -120,7 +124,8 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
     _refuse(counts, ~np.isfinite(counts.data), "is not a finite number", names)
     _refuse(counts, counts.data < 0, "is negative", names)
     if not counts.has_canonical_format:
-        counts = counts.copy()  # never reorder the caller's arrays
+        # a copy, never to reorder the caller's arrays; wide, so that sums of small integers fit
+        counts = counts.astype(np.float64)
         counts.sum_duplicates()
     with np.errstate(over="ignore"):
         narrow = counts.data.astype(np.float32, copy=False)
@@ -139,6 +144,22 @@ def typed(counts: CSR) -> CSR:
     out.data = counts.data
     out.indices = counts.indices.astype(np.int32, copy=False)
     out.indptr = counts.indptr.astype(np.int64, copy=False)
+    out.has_canonical_format = True
+    return out
+
+
+def take_rows(matrix: CSR, rows: npt.NDArray[np.intp]) -> CSR:
+    """Return some rows of a canonical array.
+
+    Scipy would widen all indices to the width of indptr first; a small batch of a large corpus must
+    not cost that.
+    """
+    starts = matrix.indptr[rows]
+    sizes = matrix.indptr[rows + 1] - starts
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
+    out = sp.csr_array((len(rows), matrix.shape[1]), dtype=matrix.dtype)
+    out.data, out.indices, out.indptr = matrix.data[places], matrix.indices[places], indptr
     out.has_canonical_format = True
     return out
 

@@ -112,20 +112,10 @@ def read(
         return _read_matrix(path, form, options, terms, names)
     if vectorizer is not None and terms is not None:
         raise DataError("give the vocabulary to the Vectorizer, or leave the Vectorizer out")
+    counter = Vectorizer(vocabulary=terms) if vectorizer is None else vectorizer
     table = _Table(columns, split, label_separator)
     texts = table.texts(iter_located(path, form, options))
-    counter = Vectorizer(vocabulary=terms) if vectorizer is None else vectorizer
-    fitted = hasattr(counter, "vocabulary_")
-    counts = counter.transform(texts) if fitted else counter.fit_transform(texts)
-    if not counts.shape[0]:
-        selected = f" whose split is {split!r}" if split else ""
-        raise DataError(f"{describe(path)}: no records{selected} in the file")
-    try:
-        return Corpus.from_matrix(
-            counts, vocabulary=counter.vocabulary_, label_names=names, **table.fields()
-        )
-    except DataError as error:
-        raise DataError(f"{describe(path)}: {error}") from None
+    return _read_text(describe(path), table, texts, counter, names)
 
 
 def iter_records(
@@ -157,6 +147,22 @@ def _names(given: Any) -> tuple[str, ...] | None:
     """Read names from a file; what is neither str nor PathLike is the names themselves."""
     is_path = isinstance(given, str) or hasattr(given, "__fspath__")
     return None if given is None else tuple(read_names(given) if is_path else given)
+
+
+def _read_text(
+    source: str, table: "_Table", texts: Iterator[str], counter: Vectorizer, names: Any
+) -> Corpus:
+    fitted = hasattr(counter, "vocabulary_")
+    counts = counter.transform(texts) if fitted else counter.fit_transform(texts)
+    if not counts.shape[0]:
+        selected = f" whose split is {table.split!r}" if table.split else ""
+        raise DataError(f"{source}: no records{selected} in the file")
+    try:
+        return Corpus.from_matrix(
+            counts, vocabulary=counter.vocabulary_, label_names=names, **table.fields()
+        )
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
 
 
 def _read_matrix(path: Source, form: str, options: Options, terms: Any, names: Any) -> Corpus:

@@ -88,6 +88,8 @@ def tokenize(
     """
     if not isinstance(text, str):
         raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
+    if not isinstance(min_length, int):
+        raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
     text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
     pattern, least = _compiled(token_pattern), max(min_length, 1)
