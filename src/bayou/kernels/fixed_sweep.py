@@ -13,109 +13,104 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import GOLDEN, INIT, key, mix, unit
-from bayou.kernels.token import count_document, pick, weigh_fixed_into
+from bayou.kernels.token import pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
-SPARSE = 3  # a document in fewer than one topic in this many is walked through its own topics
 
 
 @jit
-def _draw_token(weight, doc_row, alpha, row, old, own, u):
-    """A topic for a token that has left its document; ``own`` = s_k of its old topic."""
-    total = weigh_fixed_into(weight, doc_row, alpha, row)
-    if own > 0.0:
-        without = (doc_row[old] + alpha[old]) * max(row[old] - own, np.float32(0.0)) / (_ONE - own)
-        total += without - weight[old]
-        weight[old] = without
-    return pick(weight, np.float32(u) * total)
+def _list_topics(active, count, place, z, lo, hi):
+    """The topics of tokens lo .. hi, their counts, and each one's place in the list (-1: not in it).
 
-
-@jit
-def _list_topics(active, place, doc_row):
-    """Topics that the document uses, and where each stands in that list; gives their number."""
+    ``place`` is all -1 before; gives the length of the list.
+    """
     n = 0
-    for k in range(doc_row.size):
-        if doc_row[k] > 0.0:
+    for i in range(lo, hi):
+        k = z[i]
+        if place[k] < 0:
             active[n] = k
+            count[n] = _ONE
             place[k] = n
             n += 1
+        else:
+            count[place[k]] += _ONE
     return n
 
 
-@jit
-def _unlist(active, place, n, k):
-    """Take topic k off the list; the last one moves into its place."""
-    last = active[n - 1]
-    active[place[k]] = last
-    place[last] = place[k]
-    return n - 1
-
-
-@jit
-def _draw_among(weight, doc_row, alpha, row, old, own, u, few):
-    """`_draw_token` in two parts: n_dk phi_vk over the document's topics, a_k phi_vk over all.
-
-    The second sum is known (``slack``) and rarely drawn from, so its terms are seldom looked at.
-    """
-    active, n_active, slack = few
-    phi_old = max(row[old] - own, np.float32(0.0)) / (_ONE - own)
+@fast_jit
+def _weigh_list(weight, active, count, n, rows, v):
+    """n_dk phi_vk of the document's topics in the order of the list; gives their sum."""
     total = np.float32(0.0)
-    for j in range(n_active):
-        k = active[j]
-        phi = phi_old if k == old else row[k]
-        total += doc_row[k] * phi
-        weight[j] = total
-    target = np.float32(u) * (total + slack + alpha[old] * (phi_old - row[old]))
-    for j in range(n_active):
-        if target < weight[j]:
-            return np.int64(active[j])
-    return _draw_prior(weight, alpha, row, old, phi_old, target - total)
+    for j in range(n):
+        w = count[j] * rows[v, active[j]]
+        weight[j] = w
+        total += w
+    return total
 
 
-@jit
-def _draw_prior(weight, alpha, row, old, phi_old, target):
-    """The topic at which the running sum of a_k phi_vk passes ``target``."""
+@fast_jit
+def _weigh_prior(weight, alpha, rows, v):
     for k in range(alpha.size):
-        weight[k] = alpha[k] * row[k]
-    weight[old] = alpha[old] * phi_old
-    return pick(weight, target)
+        weight[k] = alpha[k] * rows[v, k]
 
 
 @jit
 def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, sweep):
     """One Gibbs sweep over the tokens of documents lo .. hi against fixed rows (terms x topics).
 
-    ``ids`` names each document in the keys of its draws, ``slack`` is `slack_terms` of the rows. ``own``
-    (s_k) is all zero when the rows do not contain these documents. All of these are float32.
-    A document in few of the topics is walked through those few, any other through all.
+    A token's weight has two parts, n_dk phi_vk over the document's topics and a_k phi_vk over all. The
+    sum of the second is known (``slack`` = `slack_terms`) and rarely drawn from, so its terms are
+    seldom looked at. ``ids`` names each document in the keys of its draws. ``own`` (s_k) is all zero when
+    the rows do not contain these documents. All of these are float32.
+
+    The body is in one piece, and rows are read as (matrix, row number): a view for each token, or a
+    call with a dozen arrays, costs more than the draw itself.
     """
     indptr, terms = tokens
-    n_topics = alpha.size
-    doc_row = np.zeros(n_topics, np.float32)
-    weight = np.empty(n_topics, np.float32)
-    active = np.empty(n_topics, np.int32)
-    place = np.empty(n_topics, np.int32)
+    weight = np.empty(alpha.size, np.float32)
+    active = np.empty(alpha.size + 1, np.uint32)
+    count = np.empty(alpha.size + 1, np.float32)
+    place = np.full(alpha.size, -1, np.int32)
     for d in range(lo, hi):
-        count_document(doc_row, z, indptr[d], indptr[d + 1])
-        n_active = _list_topics(active, place, doc_row)
+        n = _list_topics(active, count, place, z, indptr[d], indptr[d + 1])
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            old, row, v = z[i], rows[terms[i]], terms[i]
-            doc_row[old] -= _ONE
-            if doc_row[old] == 0.0:
-                n_active = _unlist(active, place, n_active, old)
+            old, v = z[i], terms[i]
+            hole = place[old]
+            left = count[hole] - _ONE
+            count[hole] = left
+            total = _weigh_list(weight, active, count, n, rows, v)
+            full = rows[v, old]
+            change = max(full - own[old], np.float32(0.0)) / (_ONE - own[old]) - full
+            weight[hole] += left * change
+            total += left * change
             at += GOLDEN
-            if SPARSE * n_active < n_topics:
-                few = (active, n_active, slack[v])
-                k = _draw_among(weight, doc_row, alpha, row, old, own[old], unit(at), few)
+            target = np.float32(unit(at)) * (total + slack[v] + alpha[old] * change)
+            if target < total:
+                j = 0
+                while j < n - 1 and target >= weight[j]:
+                    target -= weight[j]
+                    j += 1
+                k = np.int64(active[j])
             else:
-                k = _draw_token(weight, doc_row, alpha, row, old, own[old], unit(at))
+                _weigh_prior(weight, alpha, rows, v)
+                weight[old] += alpha[old] * change
+                k = pick(weight, target - total)
             z[i] = k
-            if doc_row[k] == 0.0:
-                active[n_active] = k
-                place[k] = n_active
-                n_active += 1
-            doc_row[k] += _ONE
+            if place[k] < 0:
+                active[n] = k
+                count[n] = np.float32(0.0)
+                place[k] = n
+                n += 1
+            count[place[k]] += _ONE
+            if count[hole] == 0.0:
+                n -= 1
+                active[hole] = active[n]
+                count[hole] = count[n]
+                place[active[n]] = hole
+                place[old] = -1
+        for j in range(n):
+            place[active[j]] = -1
 
 
 @jit
@@ -130,7 +125,7 @@ def start_docs(z, tokens, ids, lo, hi, rows, alpha, seed, purpose, sweep):
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_row, alpha, rows[terms[i]])
+            total = weigh_fixed_into(weight, doc_row, alpha, rows, terms[i])
             k = pick(weight, np.float32(unit(at)) * total)
             z[i] = k
             doc_row[k] += _ONE
@@ -160,9 +155,23 @@ def count_terms(out, z, by_term, lo, hi, gain):
     """``out[v] += gain * n_v`` for the terms lo .. hi of ``by_term`` = (terms, termptr, at)."""
     terms, termptr, at = by_term
     for i in range(lo, hi):
-        row = out[terms[i]]
+        v = terms[i]
         for j in range(termptr[i], termptr[i + 1]):
-            row[z[at[j]]] += gain
+            out[v, z[at[j]]] += gain
+
+
+@jit
+def count_rows(rows, z, by_term, lo, hi, beta, inv_topic):
+    """``rows[v] = (n_vk + beta) / (n_k + V beta)`` counted from the tokens of terms lo .. hi."""
+    terms, termptr, at = by_term
+    for i in range(lo, hi):
+        v = terms[i]
+        for k in range(inv_topic.size):
+            rows[v, k] = beta
+        for j in range(termptr[i], termptr[i + 1]):
+            rows[v, z[at[j]]] += _ONE
+        for k in range(inv_topic.size):
+            rows[v, k] *= inv_topic[k]
 
 
 @jit
@@ -203,7 +212,7 @@ def start_expected(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
         at = key(seed, INIT, 3, d)
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows[terms[i]])
+            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows, terms[i])
             z[i] = pick(weight, np.float32(unit(at)) * total)
 
 

@@ -52,7 +52,7 @@ class State(NamedTuple):
 
     step: int
     tokens: U16  # tokens x (1 + proposals): topic, then proposals
-    term_topic: F32  # n_vk; of the mh sampler only where a sweep was scored or kept
+    term_topic: F32  # n_vk; live for gibbs, else as of the last sweep that was scored or kept
     alpha: F64
     beta: float
     kept: F32  # sum of n_vk over kept sweeps, no rows before the first
@@ -82,13 +82,13 @@ def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) ->
     if p.inference == "gibbs":
         sampler.gibbs(state.tokens, counts, chain, *both, step)
     elif p.inference == "snapshot":
-        sampler.snapshot(state.tokens, counts, chain, *both, step, each)
+        sampler.snapshot(state.tokens, chain, *both, step, each)
     else:
         sampler.metropolis(state.tokens, chain, *both, step, each)
     burn_in, n_sweeps = burn_in_of(p), p.n_sweeps or SWEEPS
     check = step % CHECK == 0 or step == n_sweeps
     keep = step > burn_in and ((step - burn_in) % APART == 0 or step == n_sweeps)
-    if p.inference == "mh" and (check or keep):
+    if p.inference != "gibbs" and (check or keep):
         counts[:] = 0.0
         sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
     state = state._replace(step=step)

@@ -18,7 +18,6 @@ from bayou.parts.topics import (
     Tokens,
     index_tokens,
     prior_mass,
-    topic_rows,
     topic_totals,
 )
 
@@ -127,25 +126,25 @@ def gibbs(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, st
     state[:, 0] = z
 
 
-def snapshot(
-    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, step: int, each: Each
-) -> None:
-    """A Gibbs sweep of every document against the word counts as they were before it."""
+def snapshot(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
+    """A Gibbs sweep of every document against the word counts as they were before it, in place."""
     z = np.ascontiguousarray(state[:, 0])
-    rows = topic_rows(term_topic, beta, each)
-    own = (1.0 / (topic_totals(term_topic) + chain.n_terms * beta)).astype(np.float32)
-    a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
-    slack = prior_mass(rows, a32)
+    a32, toks, b32 = alpha.astype(np.float32), tuple(chain.tokens), np.float32(beta)
+    own = _inverse_totals(state, len(alpha), chain.n_terms * beta).astype(np.float32)
+    rows = np.empty((chain.n_terms, len(alpha)), np.float32)
 
-    def work(lo: int, hi: int) -> None:
+    def terms(lo: int, hi: int) -> None:
+        fixed_sweep.count_rows(rows, z, tuple(chain.by_term), lo, hi, b32, own)
+
+    def docs(lo: int, hi: int) -> None:
         fixed_sweep.sweep_docs(
             z, toks, chain.ids, lo, hi, rows, slack, own, a32, chain.seed, TOKEN, step
         )
 
-    each(work, chain.tokens.indptr)
+    each(terms, chain.by_term.termptr)
+    slack = prior_mass(rows, a32)
+    each(docs, chain.tokens.indptr)
     state[:, 0] = z
-    term_topic[:] = 0.0
-    count_terms(state, chain, len(alpha), each, term_topic)
 
 
 def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
