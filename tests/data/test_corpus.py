@@ -18,7 +18,7 @@ def _assert_canonical(matrix, dtype=np.float32):
     assert isinstance(matrix, sp.csr_array)
     assert matrix.data.dtype == dtype
     assert matrix.indices.dtype == np.int32
-    assert matrix.indptr.dtype == np.int64
+    assert matrix.indptr.dtype == np.int32
     for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
         assert (np.diff(matrix.indices[start:end]) > 0).all()
     assert matrix.data.all()
@@ -69,7 +69,7 @@ def test_lists_booleans_and_integers():
 
 
 def test_the_canonical_array_still_computes():
-    """int32 indices beside int64 indptr is no pairing scipy would choose; it must work with it."""
+    """Scipy's conversions refuse index arrays of different widths."""
     counts = Corpus.from_matrix(DENSE).counts
     np.testing.assert_array_equal(counts @ np.eye(3), DENSE)
     np.testing.assert_array_equal(counts.T.toarray(), DENSE.T)
@@ -79,6 +79,7 @@ def test_the_canonical_array_still_computes():
     np.testing.assert_array_equal(counts.sum(axis=0), DENSE.sum(axis=0))
     np.testing.assert_array_equal((counts + counts).toarray(), 2 * DENSE)
     np.testing.assert_array_equal(counts.tocsc().toarray(), DENSE)
+    np.testing.assert_array_equal(counts.tocoo().toarray(), DENSE)
     np.testing.assert_array_equal(sp.vstack([counts, counts]).toarray(), np.vstack([DENSE, DENSE]))
 
 

@@ -86,7 +86,7 @@ def test_forms_of_labels(labels, names, indicator):
     assert isinstance(corpus.labels, sp.csr_array)
     assert corpus.labels.data.dtype == np.int8
     assert corpus.labels.indices.dtype == np.int32
-    assert corpus.labels.indptr.dtype == np.int64
+    assert corpus.labels.indptr.dtype == np.int32
     assert corpus.labels.data.all()
     assert corpus.label_names == names
     np.testing.assert_array_equal(corpus.labels.toarray(), np.array(indicator).reshape(3, -1))

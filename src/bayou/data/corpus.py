@@ -30,8 +30,8 @@ class Corpus:
     Parameters
     ----------
     counts : matrix, documents by terms
-        Any form that `from_matrix` takes; stored as csr_array with float32 data, int32 sorted
-        distinct indices, int64 indptr and no stored zeros.
+        Any form that `from_matrix` takes; stored as csr_array with float32 data, sorted
+        distinct indices and no stored zeros.
     vocabulary : Vocabulary or iterable of str, optional
         The name of each column; taken from the columns of a data frame when left out.
     labels : class vector, list of label lists or indicator matrix, optional

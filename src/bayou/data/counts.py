@@ -31,7 +31,7 @@ def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
     Returns
     -------
     counts : csr_array
-        float32 data, int32 indices (sorted, distinct, no stored zeros), int64 indptr. Shares
+        float32 data; sorted, distinct indices of 32 bits where they suffice; no zeros. Shares
         memory with ``X`` only if ``X`` was in that form already; ``X`` itself is never changed.
     names : list of str or None
         Column names of a frame.
@@ -139,27 +139,28 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
 
 
 def typed(counts: CSR) -> CSR:
-    """Return the same array with int32 indices and int64 indptr, whatever scipy had chosen."""
+    """Return the same array with indices and indptr of one width, the narrower that holds both.
+
+    Scipy's conversions refuse an array whose two index arrays differ in width.
+    """
+    width = np.int32 if max(len(counts.data), *counts.shape) <= _MAX_INDEX else np.int64
     out = sp.csr_array(counts.shape, dtype=counts.dtype)
     out.data = counts.data
-    out.indices = counts.indices.astype(np.int32, copy=False)
-    out.indptr = counts.indptr.astype(np.int64, copy=False)
+    out.indices = counts.indices.astype(width, copy=False)
+    out.indptr = counts.indptr.astype(width, copy=False)
     out.has_canonical_format = True
     return out
 
 
 def take_rows(matrix: CSR, rows: npt.NDArray[np.intp]) -> CSR:
-    """Return some rows of a canonical array.
-
-    Scipy would widen all indices to the width of indptr first; a small batch of a large corpus must
-    not cost that.
-    """
-    starts = matrix.indptr[rows]
+    """Return some rows of a canonical array at the cost of those rows alone."""
+    starts = matrix.indptr[rows].astype(np.int64)
     sizes = matrix.indptr[rows + 1] - starts
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
     places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
     out = sp.csr_array((len(rows), matrix.shape[1]), dtype=matrix.dtype)
-    out.data, out.indices, out.indptr = matrix.data[places], matrix.indices[places], indptr
+    out.data, out.indices = matrix.data[places], matrix.indices[places]
+    out.indptr = indptr.astype(matrix.indptr.dtype, copy=False)
     out.has_canonical_format = True
     return out
 

@@ -62,6 +62,21 @@ class State(NamedTuple):
     done: bool
 
 
+def prepare(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
+    """What the fast inference works on: documents in keyed order, and those kept out in halves."""
+
+    def split(guard: Pairs) -> tuple[Pairs, Pairs]:
+        observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
+        return topics.pairs_of(observed), topics.pairs_of(scored)
+
+    def plan(n_docs: int) -> fast.Plan:
+        learn = (p.learn_alpha, p.learn_beta)
+        return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
+
+    pairs = topics.pairs_of(corpus.counts)
+    return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)
+
+
 def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior | None) -> State:
     """Tokens at random topics, or at topics drawn from a point estimate."""
     n_proposals = sampler.N_PROPOSALS if p.inference == "mh" else 0
@@ -241,18 +256,7 @@ class LDA(Estimator):
     def _fit_fast(
         self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
     ) -> tuple[Posterior, int]:
-        def split(guard: Pairs) -> tuple[Pairs, Pairs]:
-            observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
-            return topics.pairs_of(observed), topics.pairs_of(scored)
-
-        def plan(n_docs: int) -> fast.Plan:
-            learn = (p.learn_alpha, p.learn_beta)
-            return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
-
-        pairs = topics.pairs_of(corpus.counts)
-        setup = fast.make_setup(
-            pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, self.seed_, each
-        )
+        setup = prepare(corpus, p, self.seed_, each)
         begin = self._resumed(fast.State, corpus, saved)
         state = begin or fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta))
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity

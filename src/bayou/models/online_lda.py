@@ -24,13 +24,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
 from bayou.kernels import rng
 from bayou.parts import prior, stream, topics
 from bayou.parts.topics import F32, F64, Each
-from bayou.posterior import Posterior, pack_strings, unpack_strings
+from bayou.posterior import Posterior
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
@@ -227,10 +228,10 @@ class OnlineLDA(Estimator):
         )  # fmt: skip
 
     def _payload(self) -> dict[str, NDArray[Any]]:
-        names = {} if self._names is None else pack_strings("vocabulary", list(self._names))
+        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
         return checkpoint.arrays_of(self.state_) | names
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.state_ = checkpoint.state_of(State, arrays)
-        names = unpack_strings("vocabulary", arrays)
-        self._names = None if names is None else Vocabulary(names)
+        packed = arrays.get("vocabulary")
+        self._names = None if packed is None else Vocabulary(unpack_strings(packed))
