@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import em, rng
-from bayou.parts.topics import F32, F64, Each, PairIndex, Pairs, index_pairs, topic_totals
+from bayou.parts.topics import F32, F64, I64, Each, PairIndex, Pairs, index_pairs, topic_totals
 
 
 class Batch(NamedTuple):
@@ -58,7 +58,7 @@ def noise_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Each
     def work(lo: int, hi: int) -> None:
         em.noise_terms(out, mean, lo, hi, seed)
 
-    each(work, np.arange(n_terms + 1, dtype=np.int64) * n_topics)
+    each(work, np.arange(n_terms + 1, dtype=np.int64), 10.0 * n_topics)
     return out
 
 
@@ -141,8 +141,8 @@ def online_pass(
                 term_topic, x, lo, hi, scratch.theta, scratch.ratio, term_topic, s, b32, g
             )
 
-        each(docs, pairs.indptr[first : last + 1])
-        each(terms, index.termptr)
+        each(docs, pairs.indptr[first : last + 1], 0.5 * n_inner * len(alpha))
+        each(terms, index.termptr, 0.3 * len(alpha))
         gained = np.zeros_like(topic)
         em.column_sums(gained, doc_topic, first, last)
         topic = (1.0 - rho) * topic + rho * total / mass * gained
@@ -159,11 +159,11 @@ def rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> No
     def work(lo: int, hi: int) -> None:
         em.affine_terms(term_topic, lo, hi, np.float32(scale), np.float32(shift))
 
-    each(work, _row_work(term_topic))
+    each(work, _every_row(term_topic), 0.5 * term_topic.shape[1])
 
 
-def _row_work(matrix: F32):  # type: ignore[no-untyped-def]
-    return np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+def _every_row(matrix: F32) -> I64:
+    return np.arange(len(matrix) + 1, dtype=np.int64)
 
 
 def cavity_sweep(
@@ -195,10 +195,10 @@ def cavity_sweep(
         def terms(lo: int, hi: int, x=tuple(index)) -> None:  # type: ignore[no-untyped-def]
             em.cavity_terms(new, x, lo, hi, th, sb, rt, rs, term_topic)
 
-        each(docs, pairs.indptr[first : last + 1])
-        each(terms, index.termptr)
+        each(docs, pairs.indptr[first : last + 1], 1.5 * len(alpha))
+        each(terms, index.termptr, 0.6 * len(alpha))
 
     def relax(lo: int, hi: int) -> None:
         em.relax_terms(term_topic, new, lo, hi, b32, np.float32(step))
 
-    each(relax, _row_work(term_topic))
+    each(relax, _every_row(term_topic), 0.7 * len(alpha))

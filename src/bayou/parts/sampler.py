@@ -11,6 +11,7 @@ from bayou.kernels.rng import INIT, TOKEN
 from bayou.parts.topics import (
     F32,
     F64,
+    TOKEN_COST,
     U16,
     U64,
     Each,
@@ -47,7 +48,7 @@ def start(chain: Chain, n_topics: int, n_proposals: int, each: Each) -> U16:
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_uniform(z, chain.tokens.indptr, lo, hi, n_topics, chain.seed)
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -63,7 +64,7 @@ def start_from(
             z, tuple(chain.tokens), lo, hi, rows, doc_topic, prior, chain.seed
         )
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -75,7 +76,7 @@ def start_under(chain: Chain, rows: F32, alpha: F64, n_proposals: int, each: Eac
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(z, toks, chain.ids, lo, hi, rows, prior, chain.seed, INIT, 4)
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -89,7 +90,7 @@ def with_proposals(z: U16, chain: Chain, n_proposals: int, each: Each) -> U16:
         def work(lo: int, hi: int) -> None:
             mh_sweep.propose_first(state, chain.tokens.indptr, lo, hi, flat, chain.seed)
 
-        each(work, chain.tokens.indptr)
+        each(work, chain.tokens.indptr, 10.0)
     return state
 
 
@@ -102,7 +103,7 @@ def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | 
     def work(lo: int, hi: int) -> None:
         fixed_sweep.count_terms(out, z, tuple(chain.by_term), lo, hi, np.float32(1.0))
 
-    each(work, chain.by_term.termptr)
+    each(work, chain.by_term.termptr, 5.0)
     return out
 
 
@@ -114,7 +115,7 @@ def count_docs(state: U16, chain: Chain, n_topics: int, each: Each) -> F32:
     def work(lo: int, hi: int) -> None:
         fixed_sweep.count_docs(out, z, chain.tokens.indptr, lo, hi, np.float32(1.0))
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return out
 
 
@@ -141,9 +142,9 @@ def snapshot(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each:
             z, toks, chain.ids, lo, hi, rows, slack, own, a32, chain.seed, TOKEN, step
         )
 
-    each(terms, chain.by_term.termptr)
+    each(terms, chain.by_term.termptr, 10.0)
     slack = prior_mass(rows, a32)
-    each(docs, chain.tokens.indptr)
+    each(docs, chain.tokens.indptr, TOKEN_COST)
     state[:, 0] = z
 
 
@@ -164,9 +165,9 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
         )
 
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
-    each(terms, chain.by_term.termptr)
+    each(terms, chain.by_term.termptr, TOKEN_COST)
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
-    each(docs, chain.tokens.indptr)
+    each(docs, chain.tokens.indptr, TOKEN_COST)
 
 
 def log_joint(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float) -> float:

@@ -25,6 +25,7 @@ from bayou.parts import em
 from bayou.parts.topics import (
     F32,
     F64,
+    TOKEN_COST,
     U16,
     Each,
     Pairs,
@@ -85,7 +86,7 @@ def hybrid_step(
         for z in drawn:
             fixed_sweep.count_terms(g.raw, z, tuple(index), lo, hi, np.float32(share / scale))
 
-    each(terms, index.termptr)
+    each(terms, index.termptr, 5.0 * p.n_samples)
     return _moved(g, doc_topic, rho, gain, scale, each), doc_topic
 
 
@@ -112,7 +113,7 @@ def _draw(tokens: Tokens, rows: F32, p: Local, each: Each) -> tuple[U16, F32]:
                     doc_topic, z, tokens.indptr, lo, hi, np.float32(1.0 / p.n_samples)
                 )
 
-    each(docs, tokens.indptr)
+    each(docs, tokens.indptr, TOKEN_COST * (p.burn_in + p.n_samples))
     return kept, doc_topic
 
 
@@ -140,8 +141,8 @@ def scvb0_step(
         share = np.float32(rho * gain / scale)
         kernels.plain_terms(g.raw, tuple(index), lo, hi, theta, ratio, g.raw, s32, b32, share)
 
-    each(docs, pairs.indptr)
-    each(terms, index.termptr)
+    each(docs, pairs.indptr, 1.5 * n_topics * rate[0])
+    each(terms, index.termptr, 0.3 * n_topics)
     return _moved(g, doc_topic, rho, gain, scale, each), doc_topic
 
 
