@@ -162,7 +162,7 @@ class LDA(Estimator):
     start : {"random", "fast"}
         Where a sampler starts: anywhere, or at the fast inference's point estimate.
     n_sweeps : int or None
-        The most passes over the corpus; None is 40 (107 from 400 topics on) for the fast inference
+        The most passes over the corpus; None is 40 (121 from 400 topics on) for the fast inference
         and 200 for samplers.
     burn_in : int or None
         Sweeps of a sampler before any is kept; None is half of them. Kept sweeps are averaged.
