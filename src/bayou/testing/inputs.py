@@ -34,7 +34,7 @@ def odd_documents_fit(case: Case) -> None:
 
 
 def odd_documents_transform(case: Case) -> None:
-    """Empty, one-token and unseen-term documents get finite answers, the empty ones all the same."""
+    """Empty, one-token and unseen-term documents get finite answers; empty ones are alike."""
     model = case.fitted()
     n_terms = case.corpus.n_terms
     rows = np.vstack([np.zeros((2, n_terms)), np.eye(2, n_terms), np.zeros((1, n_terms))])

@@ -63,7 +63,7 @@ def set_params_round_trip(case: Case) -> None:
 
 
 def repr_round_trip(case: Case) -> None:
-    """The repr shows what differs from the defaults, fitted or not, and evaluates to an equal model."""
+    """The repr is the same fitted or not, and evaluates to an equal model."""
     model = case.fresh()
     text = repr(model)
     expect(repr(case.fitted()) == text, "the repr of a fitted model differs")

@@ -22,7 +22,7 @@ from bayou.testing.cases import (
 
 
 def predict_is_pure(case: Case) -> None:
-    """Prediction leaves the model as it was, attribute by attribute and in its file, twice equal."""
+    """Prediction leaves every attribute and the file as they were, and repeats itself."""
     model = case.fitted()
     before, file = copy.deepcopy(vars(model)), saved(model)
     for method in [*row_methods(model), "score"]:

@@ -61,13 +61,14 @@ def running_is_not_saved(case: Case) -> None:
     """How a model was run (threads, callbacks) is not in its file."""
     known = case.model.get_params()
     plain = saved(case.fitted())
-    for name, value in (("n_threads", 2), ("callbacks", [lambda info: None]), ("max_time", 1e6)):
+    settings: dict[str, Any] = {"n_threads": 2, "callbacks": [lambda info: None], "max_time": 1e6}
+    for name, value in settings.items():
         if name in known:
             expect(saved(case.fitted(**{name: value})) == plain, f"{name} is in the file")
 
 
 def files_round_trip(case: Case) -> None:
-    """A loaded model is the model: same answers, same file, same parameters that decide anything."""
+    """A loaded model is the model: same answers, same file, and it learns the same again."""
     model = case.fitted()
     back = reloaded(model)
     expect(type(back) is type(model), "the file gives another kind of model")
@@ -91,7 +92,7 @@ def pickles_round_trip(case: Case) -> None:
 
 
 def resume_equals_uninterrupted(case: Case) -> None:
-    """Training that was stopped and goes on from its checkpoint gives the file of one that was not."""
+    """Training stopped anywhere goes on from its checkpoint as if it had not been."""
     if not takes_checkpoint(case.model):
         return
     whole = case.fitted()
