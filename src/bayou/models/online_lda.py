@@ -154,7 +154,7 @@ class OnlineLDA(Estimator):
         y : ignored
         """
         p = self._checked_parameters()
-        corpus = self._corpus(X, reset=True)
+        corpus = self._documents(X, p, reset=True)
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
         p.n_docs = p.n_docs or corpus.n_docs
@@ -170,13 +170,23 @@ class OnlineLDA(Estimator):
         """Learn from more documents, in the order given, `batch_size` at a time."""
         p = self._checked_parameters()
         first = not hasattr(self, "state_")
-        corpus = self._corpus(X, reset=first)
+        corpus = self._documents(X, p, reset=first)
         if first:
             self.seed_ = self._resolve_seed()
             self._names = corpus.vocabulary
         batches = [corpus[i : i + p.batch_size] for i in range(0, corpus.n_docs, p.batch_size)]
         self._learn(None if first else self.state_, batches, p)
         return self
+
+    def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
+        """The documents; for sampling in whole counts, with one warning for all mini-batches."""
+        corpus = self._corpus(X, reset=reset)
+        if p.inference != "hybrid" or not corpus.is_fractional:
+            return corpus
+        corpus.tokens()  # warns
+        rounded = corpus.counts.copy()
+        np.rint(rounded.data, out=rounded.data)
+        return Corpus.from_matrix(rounded, vocabulary=corpus.vocabulary)
 
     def _learn(self, state: State | None, batches: list[Corpus], p: SimpleNamespace) -> None:
         with (
@@ -229,11 +239,13 @@ class OnlineLDA(Estimator):
         if not hasattr(self, "state_"):
             raise AttributeError("posterior_: nothing has been fitted yet")
         s = self.state_
-        inv = (1.0 / (s.topic + len(s.raw) * s.beta)).astype(np.float32)
+        # summed anew: along a stream n_k and the single-precision n_vk round differently
+        totals = s.scale * topics.topic_totals(s.raw)
+        inv = (1.0 / (totals + len(s.raw) * s.beta)).astype(np.float32)
         rows = (s.raw * np.float32(s.scale) + np.float32(s.beta)) * inv
         none = np.zeros(0)
         return Posterior(
-            rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.topic,
+            rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=totals,
             scores=none, score_steps=none.astype(np.int64), vocabulary=self._names,
         )  # fmt: skip
 
