@@ -48,7 +48,7 @@ def test_samplers_agree_with_the_point_estimate():
 
 
 def test_a_start_from_the_point_estimate_begins_where_a_random_one_ends():
-    shared = dict(n_topics=3, inference="gibbs", n_sweeps=10, random_state=0)
+    shared = {"n_topics": 3, "inference": "gibbs", "n_sweeps": 10, "random_state": 0}
     warm = LDA(start="fast", **shared).fit(CORPUS)
     cold = LDA(start="random", **shared | {"n_sweeps": 60}).fit(CORPUS)
     assert warm.scores_[0] > cold.scores_[-1] - 0.02
@@ -122,7 +122,14 @@ def test_samplers_make_all_sweeps_with_no_tolerance():
 
 
 def test_kept_sweeps_are_averaged():
-    shared = dict(n_topics=3, inference="gibbs", random_state=0, n_sweeps=41, beta=1e-6, tol=0.0)
+    shared = {
+        "n_topics": 3,
+        "inference": "gibbs",
+        "random_state": 0,
+        "n_sweeps": 41,
+        "beta": 1e-6,
+        "tol": 0.0,
+    }
     last = LDA(burn_in=40, **shared).fit(CORPUS).posterior_.topic_tokens
     mean = LDA(burn_in=0, **shared).fit(CORPUS).posterior_.topic_tokens
     np.testing.assert_array_equal(last, np.rint(last))  # one sweep: whole tokens
@@ -142,36 +149,36 @@ def test_progress_goes_to_standard_error(capfd):
 # -- the door ------------------------------------------------------------------------------------
 
 BAD = [
-    (dict(n_topics=0), "n_topics must be a whole number of at least 1; got 0"),
-    (dict(n_topics=2.0), "n_topics must be a whole number"),
-    (dict(n_topics=True), "n_topics must be a whole number"),
-    (dict(n_topics=None), "n_topics must be a whole number"),
-    (dict(n_topics=65_536), "n_topics must be at most 65535"),
-    (dict(n_sweeps=0), "n_sweeps must be a whole number"),
-    (dict(alpha=0.0), "alpha must be positive"),
-    (dict(alpha=np.inf), "alpha must be positive"),
-    (dict(alpha="auto"), "alpha must be a number"),
-    (dict(alpha=[1.0, 2.0]), "one for each of 3 topics; got shape \\(2,\\)"),
-    (dict(beta=0.0), "beta must be a positive number"),
-    (dict(beta=None), "beta must be a positive number"),
-    (dict(beta="small"), "beta must be a positive number"),
-    (dict(beta=1e-40), "beta must be a positive number, from 1e-30"),
-    (dict(inference="exact"), "inference must be one of 'fast', 'gibbs', 'snapshot', 'mh'"),
-    (dict(inference="mh", start="best"), "start must be one of 'random', 'fast'"),
-    (dict(start="fast"), "belong to the samplers"),
-    (dict(burn_in=5), "belong to the samplers"),
-    (dict(inference="mh", burn_in=-1), "burn_in must be a whole number of at least 0"),
-    (dict(inference="mh", burn_in=2.5), "burn_in must be a whole number of at least 0"),
-    (dict(inference="mh", burn_in=200), "burn_in must be under n_sweeps = 200; got 200"),
-    (dict(inference="mh", burn_in=5, n_sweeps=5), "burn_in must be under n_sweeps = 5; got 5"),
-    (dict(tol=-1e-9), "tol must be a number, from 0"),
-    (dict(tol=np.inf), "tol must be a number"),
-    (dict(max_time=0), "max_time must be a positive number"),
-    (dict(n_threads=0), "n_threads must be a whole number of at least 1"),
-    (dict(n_threads=1.5), "n_threads must be a whole number of at least 1"),
-    (dict(callbacks=3), "callbacks must be functions"),
-    (dict(callbacks=["print"]), "callbacks must be functions"),
-    (dict(random_state="x"), "cannot be used to seed"),
+    ({"n_topics": 0}, "n_topics must be a whole number of at least 1; got 0"),
+    ({"n_topics": 2.0}, "n_topics must be a whole number"),
+    ({"n_topics": True}, "n_topics must be a whole number"),
+    ({"n_topics": None}, "n_topics must be a whole number"),
+    ({"n_topics": 65_536}, "n_topics must be at most 65535"),
+    ({"n_sweeps": 0}, "n_sweeps must be a whole number"),
+    ({"alpha": 0.0}, "alpha must be positive"),
+    ({"alpha": np.inf}, "alpha must be positive"),
+    ({"alpha": "auto"}, "alpha must be a number"),
+    ({"alpha": [1.0, 2.0]}, "one for each of 3 topics; got shape \\(2,\\)"),
+    ({"beta": 0.0}, "beta must be a positive number"),
+    ({"beta": None}, "beta must be a positive number"),
+    ({"beta": "small"}, "beta must be a positive number"),
+    ({"beta": 1e-40}, "beta must be a positive number, from 1e-30"),
+    ({"inference": "exact"}, "inference must be one of 'fast', 'gibbs', 'snapshot', 'mh'"),
+    ({"inference": "mh", "start": "best"}, "start must be one of 'random', 'fast'"),
+    ({"start": "fast"}, "belong to the samplers"),
+    ({"burn_in": 5}, "belong to the samplers"),
+    ({"inference": "mh", "burn_in": -1}, "burn_in must be a whole number of at least 0"),
+    ({"inference": "mh", "burn_in": 2.5}, "burn_in must be a whole number of at least 0"),
+    ({"inference": "mh", "burn_in": 200}, "burn_in must be under n_sweeps = 200; got 200"),
+    ({"inference": "mh", "burn_in": 5, "n_sweeps": 5}, "burn_in must be under n_sweeps = 5; got 5"),
+    ({"tol": -1e-9}, "tol must be a number, from 0"),
+    ({"tol": np.inf}, "tol must be a number"),
+    ({"max_time": 0}, "max_time must be a positive number"),
+    ({"n_threads": 0}, "n_threads must be a whole number of at least 1"),
+    ({"n_threads": 1.5}, "n_threads must be a whole number of at least 1"),
+    ({"callbacks": 3}, "callbacks must be functions"),
+    ({"callbacks": ["print"]}, "callbacks must be functions"),
+    ({"random_state": "x"}, "cannot be used to seed"),
 ]
 
 
@@ -236,7 +243,7 @@ def _noise():
 
 def test_an_overfit_is_rescued_by_the_sampler_and_can_be_resumed_there(tmp_path):
     phases = []
-    shared = dict(n_topics=20, random_state=0, tol=0.0)
+    shared = {"n_topics": 20, "random_state": 0, "tol": 0.0}
     whole = LDA(callbacks=lambda info: phases.append(info.phase), **shared).fit(_noise())
     assert phases[0] == "online"
     assert "rescue" in phases
@@ -258,7 +265,7 @@ def test_checkpoints_are_written_as_often_as_asked(tmp_path):
 
 
 def test_a_finished_checkpoint_gives_the_model_again(tmp_path):
-    shared = dict(n_topics=3, inference="mh", n_sweeps=20, random_state=0)
+    shared = {"n_topics": 3, "inference": "mh", "n_sweeps": 20, "random_state": 0}
     path = tmp_path / "checkpoint"
     first = LDA(**shared).fit(CORPUS, checkpoint=path)
     assert saved(LDA(**shared).fit(CORPUS, checkpoint=path)) == saved(first)
@@ -266,7 +273,7 @@ def test_a_finished_checkpoint_gives_the_model_again(tmp_path):
 
 @pytest.mark.parametrize("inference", ["fast", "mh"])
 def test_checkpoints_of_something_else_are_refused(inference, tmp_path):
-    shared = dict(n_topics=3, inference=inference, n_sweeps=4, random_state=0)
+    shared = {"n_topics": 3, "inference": inference, "n_sweeps": 4, "random_state": 0}
     path = tmp_path / "checkpoint"
     LDA(**shared).fit(CORPUS, checkpoint=path, checkpoint_every=1)
     before = path.read_bytes()

@@ -74,7 +74,13 @@ def test_one_topic_tends_to_the_distribution_of_terms():
 @pytest.mark.parametrize("inference", INFERENCES)
 def test_fit_is_passes_in_keyed_orders(inference):
     """`fit` streams its documents, each pass in an order that the seed and the pass decide."""
-    shared = dict(n_topics=3, inference=inference, batch_size=50, n_docs=240, random_state=5)
+    shared = {
+        "n_topics": 3,
+        "inference": inference,
+        "batch_size": 50,
+        "n_docs": 240,
+        "random_state": 5,
+    }
     whole = OnlineLDA(n_passes=2, **shared).fit(CORPUS)
     orders = [whole._order(240, n) for n in range(2)]
     assert all(sorted(order) == list(range(240)) for order in orders)
@@ -88,7 +94,7 @@ def test_fit_is_passes_in_keyed_orders(inference):
 
 
 def test_partial_fit_cuts_what_it_is_given_into_batches():
-    shared = dict(n_topics=3, batch_size=100, random_state=0, n_docs=240)
+    shared = {"n_topics": 3, "batch_size": 100, "random_state": 0, "n_docs": 240}
     at_once = OnlineLDA(**shared).partial_fit(CORPUS)
     piecewise = OnlineLDA(**shared)
     for lo in (0, 100, 200):
@@ -140,7 +146,13 @@ def test_an_error_leaves_a_stream_whole(inference):
         if info.step == 5:
             raise RuntimeError("stop here")
 
-    shared = dict(n_topics=3, inference=inference, batch_size=40, random_state=0, n_docs=240)
+    shared = {
+        "n_topics": 3,
+        "inference": inference,
+        "batch_size": 40,
+        "random_state": 0,
+        "n_docs": 240,
+    }
     model = OnlineLDA(**shared).partial_fit(CORPUS[:120])
     with pytest.raises(RuntimeError, match="stop here"):
         model.set_params(callbacks=fail).partial_fit(CORPUS[120:])
@@ -185,26 +197,26 @@ def test_fractional_counts():
 
 
 BAD = [
-    (dict(n_topics=0), "n_topics must be a whole number"),
-    (dict(n_topics=None), "n_topics must be a whole number"),
-    (dict(n_passes=0), "n_passes must be a whole number"),
-    (dict(batch_size=0), "batch_size must be a whole number"),
-    (dict(batch_size=1.5), "batch_size must be a whole number"),
-    (dict(n_samples=0), "n_samples must be a whole number"),
-    (dict(n_docs=0), "n_docs must be a whole number"),
-    (dict(burn_in=-1), "burn_in must be a whole number of at least 0"),
-    (dict(burn_in="3"), "burn_in must be a whole number of at least 0"),
-    (dict(tau=0), "tau must be a positive number, from 0.001"),
-    (dict(tau="x"), "tau must be a positive number"),
-    (dict(kappa=0.5), "kappa must be above 0.5"),
-    (dict(kappa=1.1), "kappa must be a positive number, from 0.5 to 1"),
-    (dict(kappa=None), "kappa must be a positive number"),
-    (dict(alpha=-1.0), "alpha must be positive"),
-    (dict(beta=0), "beta must be a positive number"),
-    (dict(inference="fast"), "inference must be one of 'scvb0', 'hybrid'"),
-    (dict(max_time=-1.0), "max_time must be a positive number"),
-    (dict(n_threads=-3), "n_threads must be a whole number"),
-    (dict(callbacks=3), "callbacks must be functions"),
+    ({"n_topics": 0}, "n_topics must be a whole number"),
+    ({"n_topics": None}, "n_topics must be a whole number"),
+    ({"n_passes": 0}, "n_passes must be a whole number"),
+    ({"batch_size": 0}, "batch_size must be a whole number"),
+    ({"batch_size": 1.5}, "batch_size must be a whole number"),
+    ({"n_samples": 0}, "n_samples must be a whole number"),
+    ({"n_docs": 0}, "n_docs must be a whole number"),
+    ({"burn_in": -1}, "burn_in must be a whole number of at least 0"),
+    ({"burn_in": "3"}, "burn_in must be a whole number of at least 0"),
+    ({"tau": 0}, "tau must be a positive number, from 0.001"),
+    ({"tau": "x"}, "tau must be a positive number"),
+    ({"kappa": 0.5}, "kappa must be above 0.5"),
+    ({"kappa": 1.1}, "kappa must be a positive number, from 0.5 to 1"),
+    ({"kappa": None}, "kappa must be a positive number"),
+    ({"alpha": -1.0}, "alpha must be positive"),
+    ({"beta": 0}, "beta must be a positive number"),
+    ({"inference": "fast"}, "inference must be one of 'scvb0', 'hybrid'"),
+    ({"max_time": -1.0}, "max_time must be a positive number"),
+    ({"n_threads": -3}, "n_threads must be a whole number"),
+    ({"callbacks": 3}, "callbacks must be functions"),
 ]
 
 
