@@ -62,11 +62,6 @@ def test_asymmetric_alpha_is_used():
     np.testing.assert_allclose(model.transform(np.zeros((1, 30)))[0], np.array(alpha) / 5.2)
 
 
-def test_alpha_defaults():
-    assert LDA(n_topics=3, n_sweeps=1).fit(CORPUS).alpha_.tolist() == [0.1] * 3
-    assert LDA(n_topics=1000, n_sweeps=1).fit(CORPUS[:12]).alpha_[0] == 0.05
-
-
 # -- stopping ------------------------------------------------------------------------------------
 
 

@@ -60,5 +60,5 @@ def test_other_files_are_refused(tmp_path):
 def test_missing_arrays_are_named():
     arrays = checkpoint.arrays_of(STATE)
     del arrays["state.best"]
-    with pytest.raises(ModelFileError, match="lacks the array state.best"):
+    with pytest.raises(ModelFileError, match=r"lacks the array state\.best"):
         checkpoint.state_of(State, arrays)
