@@ -42,7 +42,7 @@ def test_every_item_is_done_once(sizes, begin, n_threads):
         workers.each(work, ends)
     assert (done == 1).all()
     assert all(lo < hi for lo, hi in calls)
-    if sum(sizes) < shards._SMALL or n_threads == 1:
+    if sum(sizes) * 1.0 < 2 * shards._PIECE or n_threads == 1:
         assert len(calls) == (1 if sizes else 0)
 
 
@@ -60,7 +60,7 @@ def test_large_work_is_spread_over_threads():
 def test_pieces_are_of_like_size():
     calls = []
     with Workers(2) as workers:
-        workers.each(lambda lo, hi: calls.append(hi - lo), np.arange(1001) * 100)
+        workers.each(lambda lo, hi: calls.append(hi - lo), np.arange(1001) * 100, 1e3)
     assert sum(calls) == 1000
     assert max(calls) - min(calls) <= 1
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,6 +18,7 @@ from sklearn.utils import get_tags
 import bayou.estimator
 from bayou.data.corpus import Corpus
 from bayou.data.synthetic import sample_lda
+from bayou.run import shards
 
 SEED = 7
 # One array of rows a document; `sample` has the documents on its second axis.
@@ -47,12 +49,18 @@ def small_corpus() -> Corpus:
 
 
 def long_corpus() -> Corpus:
-    """Few documents of many distinct terms: each pass has work enough to be split over threads.
-
-    Threads get a share from 20,000 pairs on (`run.shards`); few documents make one mini-batch.
-    """
-    corpus, _ = sample_lda(32, 3, 2500, doc_length=2500, beta=1.0, seed=4)
+    """Few documents of many distinct terms: long enough for threads to get in each other's way."""
+    corpus, _ = sample_lda(32, 3, 1500, doc_length=1500, beta=1.0, seed=4)
     return corpus
+
+
+def always_threads() -> Any:
+    """While this context lasts, work is cut into pieces however little there is of it.
+
+    Otherwise a law about threads would compare one thread with itself wherever a piece is too small
+    to be worth handing out.
+    """
+    return mock.patch.object(shards, "_PIECE", 1)
 
 
 def target_of(model: Any, corpus: Corpus) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from bayou.data.corpus import Corpus
 from bayou.testing.cases import (
     Case,
+    always_threads,
     expect,
     fit,
     folder,
@@ -45,16 +46,20 @@ def fit_forgets(case: Case) -> None:
 
 def threads_are_irrelevant(case: Case) -> None:
     """One, two and four threads give the same file and the same answers."""
-    corpus = long_corpus()
+    for corpus in (case.corpus, long_corpus()):
+        with always_threads():
+            _same_on_threads(case, corpus)
+
+
+def _same_on_threads(case: Case, corpus: Corpus) -> None:
     models = {n: case.fitted(corpus, n_threads=n) for n in (1, 2, 4)}
     for n, model in models.items():
         expect(saved(model) == saved(models[1]), f"{n} threads give another file than one")
     for method in row_methods(models[1]):
-        one = rows_of(models[1], method, corpus)
+        one = rows_of(models[1].set_params(n_threads=1), method, corpus)
         for n in (2, 4):
             many = rows_of(models[1].set_params(n_threads=n), method, corpus)
             expect(same(many, one), f"{method} on {n} threads differs from one")
-        models[1].set_params(n_threads=1)
 
 
 def running_is_not_saved(case: Case) -> None:
