@@ -16,3 +16,4 @@ def _kernel_hash() -> str:
 
 _CACHE = Path(__file__).parents[1] / ".numba_cache" / _kernel_hash()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips one of its checks

@@ -15,7 +15,7 @@ from tests.reference.blocks import block_corpus
 
 import bayou
 from bayou import LDA, Corpus, DataError, OnlineLDA, Vectorizer
-from bayou.estimator import resolve_alpha
+from bayou.parameters import resolve_alpha
 from bayou.testing.cases import saved
 
 CORPUS, _ = block_corpus(n_docs=60)

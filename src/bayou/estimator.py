@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from numbers import Real
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -23,6 +22,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.metrics.likelihood import completion_halves
+from bayou.parameters import whole
 from bayou.parts import topics as parts
 from bayou.posterior import Posterior
 from bayou.run.loop import Callback
@@ -30,11 +30,7 @@ from bayou.run.shards import Workers
 
 E = TypeVar("E", bound="Estimator")
 
-# Kernels work in single precision: priors outside these bounds, and sums of counts beyond, would turn
-# into zero or infinity there.
-_LEAST, _MOST = 1e-30, 1e30
-_MOST_TOKENS = 1e18
-_OPTIONAL = ("n_sweeps", "n_docs", "max_time")  # parameters that may be None
+_MOST_TOKENS = 1e18  # kernels work in single precision; larger sums would turn into infinity there
 
 
 def runtime(default: Any) -> Any:
@@ -368,53 +364,3 @@ def _jsonable(name: str, value: Any) -> Any:
     if name == "random_state":
         return None
     raise ModelFileError(f"the parameter {name} = {value!r} cannot be written to a model file")
-
-
-def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
-    """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
-    try:
-        given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"alpha must be a number, or one for each topic; got {alpha!r}") from None
-    if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
-        raise ValueError(
-            f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}"
-        )
-    out = np.ascontiguousarray(np.broadcast_to(given, (n_topics,)))
-    if not ((out >= _LEAST) & (out <= _MOST)).all():
-        raise ValueError(f"alpha must be positive, from {_LEAST:g} to {_MOST:g}; got {alpha!r}")
-    return out.copy()
-
-
-def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterable[str]) -> None:
-    """Refuse parameters that cannot be meant; ``counts`` are whole numbers of at least 1."""
-    for name in counts:
-        if getattr(p, name) is not None or name not in _OPTIONAL:
-            whole(name, getattr(p, name), 1)
-    for name in positive:
-        if getattr(p, name) is not None or name not in _OPTIONAL:
-            number(name, getattr(p, name), _LEAST)
-    if p.n_topics > parts.MAX_TOPICS:
-        raise ValueError(f"n_topics must be at most {parts.MAX_TOPICS}; got {p.n_topics}")
-    if p.n_threads not in (None, -1):
-        whole("n_threads", p.n_threads, 1)
-
-
-def whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
-
-
-def number(name: str, value: Any, least: float, most: float = _MOST) -> None:
-    """Refuse what is not a number from ``least`` to ``most``."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not least <= float(value) <= most:
-        kind = "positive number" if least > 0 else "number"
-        raise ValueError(f"{name} must be a {kind}, from {least:g} to {most:g}; got {value!r}")
-
-
-def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Refuse a word that is not on the list."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

@@ -253,9 +253,13 @@ def test_an_overfit_is_rescued_by_the_sampler_and_can_be_resumed_there(tmp_path)
 
 def test_checkpoints_are_written_as_often_as_asked(tmp_path):
     path, seen = tmp_path / "checkpoint", []
-    LDA(n_topics=2, n_sweeps=7, tol=0.0, callbacks=lambda i: seen.append(path.exists())).fit(
-        CORPUS, checkpoint=path, checkpoint_every=4
-    )
+    LDA(
+        n_topics=2,
+        n_sweeps=7,
+        tol=0.0,
+        random_state=0,
+        callbacks=lambda i: seen.append(path.exists()),
+    ).fit(CORPUS, checkpoint=path, checkpoint_every=4)
     assert seen[:5] == [False, False, False, True, True]
 
 
@@ -295,3 +299,8 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ModelFileError):
         LDA(n_topics=2, n_sweeps=2, random_state=0).fit(CORPUS, checkpoint=path)
+
+
+def test_a_checkpoint_without_a_seed_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="random_state"):
+        LDA(n_topics=2).fit(CORPUS, checkpoint=tmp_path / "checkpoint")

@@ -228,3 +228,9 @@ def test_bad_parameters_are_refused(params, message, method):
         getattr(model, method)(CORPUS)
     assert not hasattr(model, "state_")
     assert not hasattr(model, "posterior_")
+
+
+def test_another_number_of_topics_needs_another_model():
+    model = OnlineLDA(n_topics=2, random_state=0).partial_fit(CORPUS)
+    with pytest.raises(ValueError, match="n_topics is 3 but this stream has learned 2"):
+        model.set_params(n_topics=3).partial_fit(CORPUS)

@@ -32,8 +32,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
-from bayou.estimator import Estimator, check_parameters, number, one_of, resolve_alpha, whole
+from bayou.estimator import Estimator
 from bayou.metrics.likelihood import completion_halves
+from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import fast, prior, sampler, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 from bayou.posterior import Posterior
@@ -228,6 +229,8 @@ class LDA(Estimator):
         """
         p = self._checked_parameters()
         whole("checkpoint_every", checkpoint_every, 1)
+        if checkpoint is not None and self.random_state is None:
+            raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
         saved = None if checkpoint is None else (checkpoint, checkpoint_every)

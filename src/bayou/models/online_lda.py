@@ -16,8 +16,9 @@ Machine Learning 107, 2018.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
@@ -27,8 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.vocabulary import Vocabulary
-from bayou.estimator import Estimator, check_parameters, number, one_of, resolve_alpha, whole
+from bayou.estimator import Estimator
 from bayou.kernels import rng
+from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import prior, stream, topics
 from bayou.parts.topics import F32, F64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -158,12 +160,14 @@ class OnlineLDA(Estimator):
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
         p.n_docs = p.n_docs or corpus.n_docs
-        batches = [
-            corpus[order[i : i + p.batch_size]]
-            for order in (self._order(corpus.n_docs, n) for n in range(p.n_passes))
-            for i in range(0, corpus.n_docs, p.batch_size)
-        ]
-        self._learn(None, batches, p)
+        per_pass = -(-corpus.n_docs // p.batch_size)
+        order = cache(lambda n: self._order(corpus.n_docs, n))
+
+        def batch(i: int) -> Corpus:
+            n, at = divmod(i, per_pass)
+            return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
+
+        self._learn(None, p.n_passes * per_pass, batch, p)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -174,8 +178,17 @@ class OnlineLDA(Estimator):
         if first:
             self.seed_ = self._resolve_seed()
             self._names = corpus.vocabulary
-        batches = [corpus[i : i + p.batch_size] for i in range(0, corpus.n_docs, p.batch_size)]
-        self._learn(None if first else self.state_, batches, p)
+        elif len(self.state_.alpha) != p.n_topics:
+            raise ValueError(
+                f"n_topics is {p.n_topics} but this stream has learned {len(self.state_.alpha)}; "
+                "begin another model for another number of topics"
+            )
+
+        def batch(i: int) -> Corpus:
+            return corpus[i * p.batch_size : (i + 1) * p.batch_size]
+
+        n_batches = -(-corpus.n_docs // p.batch_size)
+        self._learn(None if first else self.state_, n_batches, batch, p)
         return self
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
@@ -188,18 +201,24 @@ class OnlineLDA(Estimator):
         np.rint(rounded.data, out=rounded.data)
         return Corpus.from_matrix(rounded, vocabulary=corpus.vocabulary)
 
-    def _learn(self, state: State | None, batches: list[Corpus], p: SimpleNamespace) -> None:
+    def _learn(
+        self,
+        state: State | None,
+        n_batches: int,
+        batch_of: Callable[[int], Corpus],
+        p: SimpleNamespace,
+    ) -> None:
         with (
             Workers(self.n_threads) as workers,
             loop.progress_bar(self.progress, "OnlineLDA") as bar,
         ):
-            begin = init(batches[0], p, self.seed_, workers.each) if state is None else state
-            last = begin.step + len(batches)
+            begin = init(batch_of(0), p, self.seed_, workers.each) if state is None else state
+            last = begin.step + n_batches
 
             def step(state: State) -> tuple[State, Info | None]:
                 if state.step == last:
                     return state, None
-                batch = batches[state.step - begin.step]
+                batch = batch_of(state.step - begin.step)
                 state = update(state, batch, p, self.seed_, workers.each)
                 self.state_ = state  # counts change in place: an error later on must not part them
                 return state, Info(state.step, last, p.inference, math.nan, 0.0)

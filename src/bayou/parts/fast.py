@@ -193,17 +193,20 @@ def answer(state: State, setup: Setup) -> F32:
 
 
 def _score(state: State, setup: Setup) -> State:
-    """Score the kept-out documents and remember the counts if they are the best so far."""
+    """Score the kept-out documents and remember the counts if none before were clearly better.
+
+    Among scores that differ by less than `tol` the latest counts: later sweeps are more settled.
+    """
     rows = topics.topic_rows(state.term_topic, state.beta, setup.each)
     value = topics.completion(rows, state.alpha, *setup.halves, setup.each)
     scores = np.append(state.scores, value)
     steps = np.append(state.score_steps, state.step)
-    if value > state.best:
+    if value > state.best - setup.plan.tol:
         if len(state.answer):
             state.answer[:] = state.term_topic
         else:
             state = state._replace(answer=state.term_topic.copy())
-        state = state._replace(best=value)
+        state = state._replace(best=max(value, state.best))
     return state._replace(scores=scores, score_steps=steps)
 
 

@@ -29,7 +29,6 @@ class Each(Protocol):
 
 
 TOKEN_COST = 80.0  # nanoseconds that a sampled token takes, about
-MAX_TOPICS = 65_535  # topic numbers are stored in sixteen bits
 
 
 class Pairs(NamedTuple):

@@ -1,0 +1,67 @@
+"""What parameters may be: each check says what came, what was expected and so what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MAX_TOPICS = 65_535  # topic numbers are stored in sixteen bits
+
+# Kernels work in single precision: priors outside these bounds would turn into zero or infinity there.
+_LEAST, _MOST = 1e-30, 1e30
+_OPTIONAL = ("n_sweeps", "n_docs", "max_time")  # parameters that may be None
+
+
+def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
+    """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
+    try:
+        given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be a number, or one for each topic; got {alpha!r}") from None
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
+        raise ValueError(
+            f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}"
+        )
+    out = np.ascontiguousarray(np.broadcast_to(given, (n_topics,)))
+    if not ((out >= _LEAST) & (out <= _MOST)).all():
+        raise ValueError(f"alpha must be positive, from {_LEAST:g} to {_MOST:g}; got {alpha!r}")
+    return out.copy()
+
+
+def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterable[str]) -> None:
+    """Refuse parameters that cannot be meant; ``counts`` are whole numbers of at least 1."""
+    for name in counts:
+        if getattr(p, name) is not None or name not in _OPTIONAL:
+            whole(name, getattr(p, name), 1)
+    for name in positive:
+        if getattr(p, name) is not None or name not in _OPTIONAL:
+            number(name, getattr(p, name), _LEAST)
+    if p.n_topics > MAX_TOPICS:
+        raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {p.n_topics}")
+    if p.n_threads not in (None, -1):
+        whole("n_threads", p.n_threads, 1)
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+
+
+def number(name: str, value: Any, least: float, most: float = _MOST) -> None:
+    """Refuse what is not a number from ``least`` to ``most``."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not least <= float(value) <= most:
+        kind = "positive number" if least > 0 else "number"
+        raise ValueError(f"{name} must be a {kind}, from {least:g} to {most:g}; got {value!r}")
+
+
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Refuse a word that is not on the list."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
