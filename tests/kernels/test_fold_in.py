@@ -1,5 +1,7 @@
 """Documents under fixed topics: the iteration, where it rests, and what a document's score is."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -24,7 +26,7 @@ def problem(fractional=False):
 
 def fit(pairs, rows, alpha, max_iter, tol, cuts=(0, 8)):
     out, n_steps = np.empty((8, len(alpha)), F), np.empty(8, np.int64)
-    for lo, hi in zip(cuts[:-1], cuts[1:], strict=True):
+    for lo, hi in itertools.pairwise(cuts):
         fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, alpha, max_iter, F(tol))
     return out, n_steps
 

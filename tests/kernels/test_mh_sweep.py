@@ -1,16 +1,16 @@
 """The Metropolis-Hastings passes: twins draw for draw, and invariance with fixed tables.
 
 What staleness does. Within a pass the other side's counts and n_k are frozen and the proposals come
-from a frozen table, so a pass is an exact Markov kernel for the law that those frozen tables define:
+from a frozen table, so a pass is an exact Markov kernel for the law that these tables define:
 
     document pass   prod_d Polya(z_d | alpha) x prod_i (n_vk + beta) / (n_k + V beta)
     term pass       prod_v Polya(z_v | beta)  x prod_i (n_dk + alpha_k) / (n_k + V beta)
 
-That is what is proved here. A whole sweep changes the tables between passes but not within them, and
-frozen n_vk and n_dk still contain the token itself, so the composition only approximates the collapsed
-posterior: each token moves against counts that are up to one pass old. The error shrinks as one over the
-number of tokens that share a table (`tests/statistical` compares it with the exact sampler); on a corpus
-of a few tokens it is large, and nobody should use this kernel there.
+That is what is proved here. Between passes the tables are renewed from the tokens that have moved,
+and a frozen table still contains the token itself, so whole sweeps only approximate the collapsed
+posterior: a token moves against counts that are up to one pass old. The more tokens share a table,
+the less one of them matters to it; `tests/statistical` compares the chain with the exact sampler's
+on a corpus of useful size.
 """
 
 import itertools
@@ -142,7 +142,7 @@ def long_run(n_tokens, n_proposals, step):
 @long_chain
 @pytest.mark.parametrize(("n_tokens", "n_proposals"), [(1, 2), (4, 1), (4, 2)])
 def test_document_pass_visits_the_law_of_its_fixed_tables(n_tokens, n_proposals):
-    """Term proposals come afresh from n_vk + beta; the target is Polya(alpha) x (n_vk + beta) / n_k."""
+    """Term proposals come afresh from n_vk + beta, the factor that the pass cannot see."""
     indptr, prior = np.array([0, n_tokens], np.int64), table(ALPHA)
 
     def step(state, sweep):

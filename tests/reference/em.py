@@ -1,4 +1,4 @@
-"""Dense twins of the EM kernels: every responsibility (documents x terms x topics) is written out."""
+"""Dense twins of the EM kernels: every responsibility (document, term, topic) is written out."""
 
 import numpy as np
 from scipy.special import gammaln

@@ -1,7 +1,7 @@
 """Slow, obvious twins of the LDA samplers: every count is made anew for every token.
 
-They use the keys of the kernels and, where the kernels work in float32, the same float32 weights, so
-that topics agree draw for draw.
+They use the keys of the kernels, and uniform numbers as float32 where the kernels do, so that topics
+agree draw for draw.
 """
 
 import itertools
@@ -156,7 +156,7 @@ def content_ids(pairs):
 
 
 def ratio_of_targets(n, prior, inv_topic, old, new):
-    """What a proposal is accepted with, if below one: the target without the factor it came from."""
+    """Chance of a proposal, if below one: the target without the factor it came from."""
     return ((n[new] + prior[new]) * inv_topic[new]) / ((n[old] + prior[old]) * inv_topic[old])
 
 
