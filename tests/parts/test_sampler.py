@@ -1,4 +1,4 @@
-"""The samplers over whole corpora: counts stay true, scores are the joint, threads change nothing."""
+"""The samplers over a corpus: counts stay true, scores are the joint, threads change nothing."""
 
 import numpy as np
 import pytest

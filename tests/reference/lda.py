@@ -1,6 +1,6 @@
 """Slow, obvious twins of the LDA samplers: every count is made anew for every token.
 
-They use the keys of the kernels, and uniform numbers as float32 where the kernels do, so that topics
+They use the keys of the kernels, and float32 uniform numbers where the kernels do, so that topics
 agree draw for draw.
 """
 
