@@ -95,7 +95,7 @@ def batch_error(x, n_batches=50):
 
 
 def test_joint_distribution_of_data_and_topics():
-    """[Geweke04] Alternate z | w by the kernel and w | z by the story: (z, w) keep the prior's law."""
+    """Alternate z | w by the kernel, w | z by the story: (z, w) keep the prior's law [Geweke04]."""
     rng = np.random.default_rng(2)
     n_steps = 40_000
     free = np.empty((20_000, 5))
