@@ -1,17 +1,19 @@
 """Topic models that learn from labels and from streams."""
 
-__version__ = "0.1.0"
-
+from bayou._version import __version__
 from bayou.data import Corpus, DataError, ModelFileError, Vectorizer, Vocabulary
 from bayou.estimator import load
 from bayou.models.lda import LDA
+from bayou.models.online_lda import OnlineLDA
 
 __all__ = [
     "LDA",
     "Corpus",
     "DataError",
     "ModelFileError",
+    "OnlineLDA",
     "Vectorizer",
     "Vocabulary",
+    "__version__",
     "load",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from numbers import Real
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
@@ -34,7 +36,7 @@ def runtime(default: Any) -> Any:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What every topic model has in common.
 
     Attributes
@@ -51,6 +53,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     seed_ : int
         What `random_state` came to.
     """
+
+    random_state: Any = None
+    max_time: float | None = runtime(None)
+    n_threads: int | None = runtime(None)
+    progress: bool = runtime(False)
+    callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
 
@@ -104,13 +112,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once a fit."""
-        if isinstance(self.random_state, int | np.integer):  # type: ignore[attr-defined]
-            return int(self.random_state) & 0xFFFFFFFF  # type: ignore[attr-defined]
-        generator = check_random_state(self.random_state)  # type: ignore[attr-defined]
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state) & 0xFFFFFFFF
+        generator = check_random_state(self.random_state)
         return int(generator.randint(np.iinfo(np.int32).max))
 
     def _callbacks(self) -> list[Callback]:
-        given = self.callbacks  # type: ignore[attr-defined]
+        given = self.callbacks
         return [given] if callable(given) else list(given or ())
 
     # -- what users read -----------------------------------------------------------------------
@@ -184,7 +192,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
         post = self.posterior_
-        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+        with Workers(self.n_threads) as workers:
             counts = parts.expected_counts(
                 post.rows, post.alpha, parts.pairs_of(corpus.counts), workers.each
             )
@@ -209,7 +217,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         post = self.posterior_
         ids = parts.content_ids(parts.pairs_of(corpus.counts))
         tokens = parts.Tokens(*corpus.tokens())
-        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+        with Workers(self.n_threads) as workers:
             counts = parts.sampled_counts(
                 post.rows, post.alpha, tokens, ids, self.seed_, n_samples, burn_in, workers.each
             )
@@ -225,7 +233,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         corpus = self._corpus(X, reset=False)
         halves = completion_halves(corpus.counts)
         post = self.posterior_
-        with Workers(self.n_threads) as workers:  # type: ignore[attr-defined]
+        with Workers(self.n_threads) as workers:
             observed, scored = (parts.pairs_of(csr_array(half)) for half in halves)
             return parts.completion(post.rows, post.alpha, observed, scored, workers.each)
 
@@ -241,19 +249,17 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The bytes depend on the data, the parameters and the seed, and on nothing else.
         """
         check_is_fitted(self)
-        arrays = self.posterior_.arrays() | self._state_arrays()
-        container.save(path, arrays, self._manifest("model"))
+        container.save(path, self._payload(), self._manifest("model"))
 
-    def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """What training would need to go on; empty for models that are done when fitted."""
-        return {}
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds: the posterior; online models keep the state it follows from."""
+        return self.posterior_.arrays()
 
-    def _restore_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `_state_arrays` gave."""
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `_payload` gave."""
+        self.posterior_ = Posterior.from_arrays(arrays)
 
     def _manifest(self, kind: str) -> dict[str, Any]:
-        from bayou import __version__
-
         kept = {
             f.name: _jsonable(f.name, getattr(self, f.name))
             for f in self._fields()
@@ -285,12 +291,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             model.n_iter_ = int(learned["n_iter"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
-        model.posterior_ = Posterior.from_arrays(arrays)
-        if model.posterior_.n_terms != model.n_features_in_:
-            raise ModelFileError("the model file's arrays and manifest disagree on the number of terms")
-        if model.posterior_.vocabulary is not None:
-            model.feature_names_in_ = np.array(list(model.posterior_.vocabulary), dtype=object)
-        model._restore_state(arrays)
+        model._restore(arrays)
+        post = model.posterior_
+        if post.n_terms != model.n_features_in_:
+            raise ModelFileError("the model file's arrays and manifest disagree on the terms")
         return model
 
 
@@ -340,7 +344,9 @@ def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.
     """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
     given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
-        raise ValueError(f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}")
+        raise ValueError(
+            f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}"
+        )
     out = np.ascontiguousarray(np.broadcast_to(given, (n_topics,)))
     if not np.isfinite(out).all() or (out <= 0).any():
         raise ValueError(f"alpha must be positive and finite; got {alpha!r}")
@@ -357,7 +363,7 @@ def check_parameters(p: SimpleNamespace, whole: Iterable[str], positive: Iterabl
             raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
     for name in positive:
         value = getattr(p, name)
-        if value is not None and not (np.isscalar(value) and np.isfinite(value) and value > 0):
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
             raise ValueError(f"{name} must be a positive number; got {value!r}")
     if p.n_topics > parts.MAX_TOPICS:
         raise ValueError(f"n_topics must be at most {parts.MAX_TOPICS}; got {p.n_topics}")
@@ -368,6 +374,3 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     """Refuse a word that is not on the list."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
-
-
-Step = Callable[..., Any]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 
@@ -64,7 +65,7 @@ class Posterior:
         out = {f"posterior.{name}": getattr(self, name) for name in _ARRAYS}
         out["posterior.beta"] = np.array([self.beta])
         if self.vocabulary is not None:
-            out |= pack_strings("posterior.vocabulary", list(self.vocabulary))
+            out["posterior.vocabulary"] = pack_strings(self.vocabulary)
         return out
 
     @classmethod
@@ -77,31 +78,12 @@ class Posterior:
             raise ModelFileError(f"the model file lacks the array {error}; save it again") from None
         n_terms, n_topics = given["rows"].shape if given["rows"].ndim == 2 else (-1, -1)
         if given["alpha"].shape != (n_topics,) or given["topic_tokens"].shape != (n_topics,):
-            raise ModelFileError("the arrays of the model file do not fit each other; save it again")
-        names = unpack_strings("posterior.vocabulary", arrays)
+            raise ModelFileError(
+                "the arrays of the model file do not fit each other; save it again"
+            )
+        packed = arrays.get("posterior.vocabulary")
+        names = None if packed is None else unpack_strings(packed)
         if names is not None and len(names) != n_terms:
             raise ModelFileError(f"the model file names {len(names)} terms but has {n_terms}")
         vocabulary = None if names is None else Vocabulary(names)
         return cls(beta=beta, vocabulary=vocabulary, **given)
-
-
-def pack_strings(name: str, strings: list[str]) -> dict[str, NDArray[Any]]:
-    """Strings as one array of bytes and one of ends, for a model file."""
-    coded = [s.encode("utf-8", "surrogatepass") for s in strings]
-    ends = np.cumsum([len(c) for c in coded], dtype=np.int64)
-    return {f"{name}.bytes": np.frombuffer(b"".join(coded), np.uint8), f"{name}.ends": ends}
-
-
-def unpack_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str] | None:
-    """The inverse of `pack_strings`; None where there is no such entry."""
-    if f"{name}.bytes" not in arrays:
-        return None
-    coded = arrays[f"{name}.bytes"].tobytes()
-    ends = [0, *arrays[f"{name}.ends"].tolist()]
-    try:
-        return [
-            coded[lo:hi].decode("utf-8", "surrogatepass")
-            for lo, hi in zip(ends[:-1], ends[1:], strict=True)
-        ]
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"the strings of {name} cannot be read: {error}") from None

@@ -34,8 +34,8 @@ def demo(
 ) -> None:
     """Fit topics to the documentation of the installed Python libraries and show them.
 
-    Nothing is downloaded: the text is read from the source files of Python, NumPy, SciPy and
-    scikit-learn on this machine.
+    Nothing is downloaded: the text is read from the source files of Python,
+    NumPy, SciPy and scikit-learn on this machine.
     """
     if not output.parent.is_dir():
         raise typer.BadParameter(

@@ -1,7 +1,10 @@
 """From files, texts and matrices to a checked `Corpus`; and the one file a model is kept in."""
 
+from bayou.data.container import load, pack_strings, peek, save, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import BayouError, DataError, FractionalCountsWarning, ModelFileError
+from bayou.data.readers import iter_records, read
+from bayou.data.synthetic import Truth, sample_lda
 from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
 from bayou.data.vocabulary import Vocabulary
 
@@ -12,7 +15,16 @@ __all__ = [
     "DataError",
     "FractionalCountsWarning",
     "ModelFileError",
+    "Truth",
     "Vectorizer",
     "Vocabulary",
+    "iter_records",
+    "load",
+    "pack_strings",
+    "peek",
+    "read",
+    "sample_lda",
+    "save",
     "tokenize",
+    "unpack_strings",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayou.data.counting import count_tokens
-from bayou.data.counts import CSR, as_counts
+from bayou.data.counts import CSR, as_counts, take_rows
 from bayou.data.errors import DataError, FractionalCountsWarning
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets, as_times
 from bayou.data.text import TOKEN_PATTERN, Vectorizer
@@ -30,8 +30,8 @@ class Corpus:
     Parameters
     ----------
     counts : matrix, documents by terms
-        Any form that `from_matrix` takes; stored as csr_array with float32 data, int32 sorted
-        distinct indices, int64 indptr and no stored zeros.
+        Any form that `from_matrix` takes; stored as csr_array with float32 data, sorted
+        distinct indices and no stored zeros.
     vocabulary : Vocabulary or iterable of str, optional
         The name of each column; taken from the columns of a data frame when left out.
     labels : class vector, list of label lists or indicator matrix, optional
@@ -272,9 +272,9 @@ token_pattern
             raise DataError(f"corpus[{key}] is ambiguous; corpus[{key}:{key}+1] is a corpus of one")
         rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if _is_empty(key) else key]
         return Corpus(
-            counts=self.counts[rows],
+            counts=take_rows(self.counts, rows),
             vocabulary=self.vocabulary,
-            labels=None if self.labels is None else self.labels[rows],
+            labels=None if self.labels is None else take_rows(self.labels, rows),
             label_names=self.label_names,
             targets=None if self.targets is None else self.targets[rows],
             times=None if self.times is None else self.times[rows],

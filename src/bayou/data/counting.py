@@ -1,8 +1,8 @@
 """Lists of tokens become a matrix of counts."""
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,9 +59,10 @@ def count_tokens(
             )
         found = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
         return _count(documents, found, grow=False), vocabulary
-    found = {}
-    counts = _count(documents, found, grow=True)
-    terms = np.array(list(found), dtype=object)
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__  # a new term gets the next number
+    counts = _count(documents, numbers, grow=True)
+    terms = np.array(list(numbers), dtype=object)
     keep = _chosen(counts, terms, min_df, max_df, max_features)
     return counts[:, keep], Vocabulary(terms[keep])
 
@@ -88,18 +89,21 @@ def _count(documents: Iterable[Iterable[str]], found: dict[str, int], *, grow: b
         raise DataError("expected a list of token lists, got one string")
     indptr, indices, data = array("q", [0]), array("i"), array("f")
     for d, tokens in enumerate(documents):
-        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+        if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
             raise DataError(
                 f"document {d} must be a list of tokens, got {type(tokens).__name__}; "
                 "use from_text for running text"
             )
-        for token, count in Counter(tokens).items():
-            if not isinstance(token, str):
-                raise DataError(f"document {d}: tokens must be strings, got {token!r}")
-            v = found.setdefault(token, len(found)) if grow else found.get(token)
-            if v is not None:
-                indices.append(v)
-                data.append(count)
+        try:
+            bag: dict[str, int] = Counter(tokens)
+        except TypeError as error:
+            raise DataError(f"document {d}: tokens must be strings ({error})") from None
+        if not set(map(type, bag)) <= {str}:
+            _refuse_token(d, bag)
+        if not grow:
+            bag = {token: n for token, n in bag.items() if token in found}
+        indices.extend(map(found.__getitem__, bag))
+        data.extend(bag.values())
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(found))
     counts = sp.csr_array(
@@ -108,6 +112,12 @@ def _count(documents: Iterable[Iterable[str]], found: dict[str, int], *, grow: b
     )
     counts.sort_indices()
     return counts
+
+
+def _refuse_token(d: int, bag: Iterable[Any]) -> None:
+    for token in bag:
+        if not isinstance(token, str):  # subclasses of str are welcome
+            raise DataError(f"document {d}: tokens must be strings, got {token!r:.80}")
 
 
 def _chosen(

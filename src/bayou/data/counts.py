@@ -1,5 +1,6 @@
 """Whatever holds counts becomes one canonical sparse array, or a clear error."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +17,7 @@ else:
 
 _MAX_INDEX = np.iinfo(np.int32).max
 _NUMERIC = "biuf"
+_REAL = (int, float, np.integer, np.floating, np.bool_)
 
 
 def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
@@ -29,7 +31,7 @@ def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
     Returns
     -------
     counts : csr_array
-        float32 data, int32 indices (sorted, distinct, no stored zeros), int64 indptr. Shares
+        float32 data; sorted, distinct indices of 32 bits where they suffice; no zeros. Shares
         memory with ``X`` only if ``X`` was in that form already; ``X`` itself is never changed.
     names : list of str or None
         Column names of a frame.
@@ -74,6 +76,8 @@ def dense(X: Any, what: str) -> npt.NDArray[Any]:
         raise DataError(_ragged(X, what)) from None
     if values.dtype.kind in _NUMERIC:
         return values
+    if values.dtype.kind in "SU" and not isinstance(X, np.ndarray):
+        values = np.asarray(X, dtype=object)  # what was given, before numpy made all of it strings
     if values.dtype.kind not in "OSU":
         raise DataError(f"{what} must be real numbers, got dtype {values.dtype}")
     return _numbers(values, what)
@@ -83,11 +87,15 @@ def _numbers(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
     out = np.empty(values.shape, np.float64)
     for place, value in np.ndenumerate(values):
         missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-        if not missing and not isinstance(value, int | float | np.number | np.bool_):
+        if not missing and not isinstance(value, _REAL):
             where = f"document {place[0]}" if place else "the value"
+            shown = value.item() if isinstance(value, np.generic) else value
             where += f", column {place[1]}" if len(place) > 1 else ""
-            raise DataError(f"{what} must be real numbers, but {where} is {value!r:.80}")
-        out[place] = np.nan if missing else value
+            raise DataError(f"{what} must be real numbers, but {where} is {shown!r:.80}")
+        try:
+            out[place] = np.nan if missing else value
+        except OverflowError:
+            out[place] = np.inf
     return out
 
 
@@ -101,8 +109,9 @@ def _ragged(X: Any, what: str) -> str:
 
 
 def _from_frame_or_dense(X: Any) -> Any:
-    if is_frame(X) and hasattr(X, "sparse"):  # a pandas frame whose columns are all sparse
-        return X.sparse.to_coo()
+    if is_frame(X) and X.shape[1] and hasattr(X, "sparse"):
+        with contextlib.suppress(ValueError):  # pandas refuses when most values are not zero
+            return X.sparse.to_coo()
     return dense(X, "counts")
 
 
@@ -115,7 +124,8 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
     _refuse(counts, ~np.isfinite(counts.data), "is not a finite number", names)
     _refuse(counts, counts.data < 0, "is negative", names)
     if not counts.has_canonical_format:
-        counts = counts.copy()  # never reorder the caller's arrays
+        # a copy, never to reorder the caller's arrays; wide, so that sums of small integers fit
+        counts = counts.astype(np.float64)
         counts.sum_duplicates()
     with np.errstate(over="ignore"):
         narrow = counts.data.astype(np.float32, copy=False)
@@ -129,11 +139,28 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
 
 
 def typed(counts: CSR) -> CSR:
-    """Return the same array with int32 indices and int64 indptr, whatever scipy had chosen."""
+    """Return the same array with indices and indptr of one width, the narrower that holds both.
+
+    Scipy's conversions refuse an array whose two index arrays differ in width.
+    """
+    width = np.int32 if max(len(counts.data), *counts.shape) <= _MAX_INDEX else np.int64
     out = sp.csr_array(counts.shape, dtype=counts.dtype)
     out.data = counts.data
-    out.indices = counts.indices.astype(np.int32, copy=False)
-    out.indptr = counts.indptr.astype(np.int64, copy=False)
+    out.indices = counts.indices.astype(width, copy=False)
+    out.indptr = counts.indptr.astype(width, copy=False)
+    out.has_canonical_format = True
+    return out
+
+
+def take_rows(matrix: CSR, rows: npt.NDArray[np.intp]) -> CSR:
+    """Return some rows of a canonical array at the cost of those rows alone."""
+    starts = matrix.indptr[rows].astype(np.int64)
+    sizes = matrix.indptr[rows + 1] - starts
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    places = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
+    out = sp.csr_array((len(rows), matrix.shape[1]), dtype=matrix.dtype)
+    out.data, out.indices = matrix.data[places], matrix.indices[places]
+    out.indptr = indptr.astype(matrix.indptr.dtype, copy=False)
     out.has_canonical_format = True
     return out
 

@@ -59,7 +59,7 @@ def as_labels(
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
     """Check that label names are distinct strings."""
-    if isinstance(names, str | bytes):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise DataError(f"label names must be a list of strings, got {names!r:.80}")
     out = tuple(names)
     if not all(isinstance(name, str) for name in out):
@@ -119,7 +119,9 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
 
 
 def _is_scalar(value: Any) -> bool:
-    return _is_missing(value) or isinstance(value, int | float | np.number | np.bool_)
+    return _is_missing(value) or isinstance(
+        value, int | float | np.integer | np.floating | np.bool_
+    )
 
 
 def _is_missing(value: Any) -> bool:
@@ -192,10 +194,12 @@ def parse_time(value: Any) -> np.datetime64:
 
     Examples
     --------
-    >>> parse_time("2001-02-03T04:05+01:00"), parse_time(1789)
-    (np.datetime64('2001-02-03T03:05:00.000000'), np.datetime64('1789-01-01T00:00:00.000000'))
+    >>> str(parse_time("2001-02-03T04:05+01:00"))
+    '2001-02-03T03:05:00.000000'
+    >>> str(parse_time(1789))
+    '1789-01-01T00:00:00.000000'
     """
-    if _is_missing(value) or type(value).__name__ == "NaTType" or value == "":
+    if _is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
         return np.datetime64("NaT", "us")
     try:
         if isinstance(value, np.datetime64):
@@ -212,6 +216,10 @@ def parse_time(value: Any) -> np.datetime64:
         f"{value!r:.80} is not a time; write an ISO date (2024-05-31, 2024-05-31T12:00Z), "
         "a year, or seconds since 1970"
     )
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _from_string(text: str) -> datetime:

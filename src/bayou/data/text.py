@@ -41,7 +41,7 @@ _MARKS = (
     "\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d57\u0dca-\u0ddf\u0e31\u0e34-\u0e3a"
     "\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
 )
-TOKEN_PATTERN = rf"[^\W_](?:[^\W_]|[{_MARKS}])*"
+TOKEN_PATTERN = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"
 
 
 @lru_cache(maxsize=64)
@@ -88,14 +88,18 @@ def tokenize(
     """
     if not isinstance(text, str):
         raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
+    if not isinstance(min_length, int):
+        raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
     text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
-    tokens = [
-        token
-        for match in _compiled(token_pattern).finditer(text)
-        if len(token := match.group()) >= max(min_length, 1)
-        and not (stop_words and token in stop_words)
-    ]
+    pattern, least = _compiled(token_pattern), max(min_length, 1)
+    if pattern.groups:
+        tokens = [match.group() for match in pattern.finditer(text)]
+    else:
+        tokens = pattern.findall(text)
+    tokens = [token for token in tokens if len(token) >= least]
+    if stop_words:
+        tokens = [token for token in tokens if token not in stop_words]
     if (low, high) == (1, 1):
         return tokens
     return [

@@ -24,8 +24,8 @@ class Vocabulary:
     __slots__ = ("_index", "_terms")
 
     def __init__(self, terms: Iterable[str]) -> None:
-        if isinstance(terms, str | bytes):
-            raise DataError("a vocabulary is a list of terms, got one string; put it in a list")
+        if isinstance(terms, str | bytes) or not isinstance(terms, Iterable):
+            raise DataError(f"a vocabulary is a list of terms, got {terms!r:.80}")
         self._terms = tuple(terms)
         self._index: dict[str, int] = {}
         for i, term in enumerate(self._terms):

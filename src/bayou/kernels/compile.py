@@ -12,5 +12,9 @@ from numba import njit
 
 jit = partial(njit, nogil=True, cache=True, error_model="numpy")
 fast_jit = partial(
-    njit, nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"}
+    njit,
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract", "nsz", "arcp"},
 )

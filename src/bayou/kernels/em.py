@@ -16,6 +16,8 @@ where B and t_old come from a plain step just before. Sums then have two factori
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
+
+Rows are passed as (matrix, row number): a view for each pair would cost as much as a short row.
 """
 
 import numpy as np
@@ -42,21 +44,23 @@ def _clear(acc):
 
 
 @fast_jit
-def _dot(a, b):
+def _dot(a, matrix, i):
     total = np.float32(0.0)
     for k in range(a.size):
-        total += a[k] * b[k]
+        total += a[k] * matrix[i, k]
     return total
 
 
 @fast_jit
-def _axpy(acc, r, row):
+def _axpy(acc, r, matrix, i):
     for k in range(acc.size):
-        acc[k] += r * row[k]
+        acc[k] += r * matrix[i, k]
 
 
 @fast_jit
-def plain_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, n_inner):
+def plain_docs(
+    doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, n_inner
+):
     """`n_inner` plain steps for documents lo .. hi; theta and ratio are those of the last one.
 
     ``pairs`` = (indptr, terms, counts) of the corpus, ``prior`` = (alpha, 1 / (n_k + V beta)). Rows of
@@ -75,9 +79,8 @@ def plain_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale,
             _clear(acc)
             total = np.float32(0.0)
             for j in range(indptr[d], indptr[d + 1]):
-                row = term_topic[terms[j]]
-                r = counts[j] / (scale * _dot(th, row) + floor)
-                _axpy(acc, r, row)
+                r = counts[j] / (scale * _dot(th, term_topic, terms[j]) + floor)
+                _axpy(acc, r, term_topic, terms[j])
                 ratio[j - start] = r
                 total += r
             total *= beta
@@ -86,20 +89,20 @@ def plain_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale,
 
 
 @fast_jit
-def _cavity_dots(theta, sub, row):
+def _cavity_dots(theta, sub, smooth, v):
     """(sum theta m, sum sub m^2)."""
     first, second = np.float32(0.0), np.float32(0.0)
     for k in range(theta.size):
-        m = row[k]
+        m = smooth[v, k]
         first += theta[k] * m
         second += sub[k] * m * m
     return first, second
 
 
 @fast_jit
-def _cavity_axpy(acc, acc_sub, r, q, row):
+def _cavity_axpy(acc, acc_sub, r, q, smooth, v):
     for k in range(acc.size):
-        m = row[k]
+        m = smooth[v, k]
         acc[k] += r * m
         acc_sub[k] += q * m * m
 
@@ -121,10 +124,9 @@ def cavity_docs(doc_topic, theta, sub, ratio, ratio_sub, pairs, first, lo, hi, s
         _spread_into(th, n_d, alpha, inv_topic)
         _clear(acc)
         for j in range(indptr[d], indptr[d + 1]):
-            row = smooth[terms[j]]
-            t = _dot(th, row)
+            t = _dot(th, smooth, terms[j])
             ratio_sub[j - start] = min(counts[j], np.float32(1.0)) / t
-            _axpy(acc, counts[j] / t, row)
+            _axpy(acc, counts[j] / t, smooth, terms[j])
         for k in range(n_topics):
             n_d[k] = th[k] * acc[k]
             sb[k] = th[k] * inv_topic[k]
@@ -132,11 +134,10 @@ def cavity_docs(doc_topic, theta, sub, ratio, ratio_sub, pairs, first, lo, hi, s
         _clear(acc)
         _clear(acc_sub)
         for j in range(indptr[d], indptr[d + 1]):
-            row = smooth[terms[j]]
-            first_dot, second_dot = _cavity_dots(th, sb, row)
+            first_dot, second_dot = _cavity_dots(th, sb, smooth, terms[j])
             r = counts[j] / (first_dot - ratio_sub[j - start] * second_dot)
             q = r * ratio_sub[j - start]
-            _cavity_axpy(acc, acc_sub, r, q, row)
+            _cavity_axpy(acc, acc_sub, r, q, smooth, terms[j])
             ratio[j - start] = r
             ratio_sub[j - start] = q
         for k in range(n_topics):
@@ -156,7 +157,7 @@ def plain_terms(out, by_term, lo, hi, theta, ratio, term_topic, scale, beta, gai
     for i in range(lo, hi):
         _clear(acc)
         for j in range(termptr[i], termptr[i + 1]):
-            _axpy(acc, ratio[at[j]], theta[rows[j]])
+            _axpy(acc, ratio[at[j]], theta, rows[j])
         row, old = out[terms[i]], term_topic[terms[i]]
         for k in range(n_topics):
             row[k] += gain * (scale * old[k] + beta) * acc[k]
@@ -173,8 +174,8 @@ def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth):
         _clear(acc)
         _clear(acc_sub)
         for j in range(termptr[i], termptr[i + 1]):
-            _axpy(acc, ratio[at[j]], theta[rows[j]])
-            _axpy(acc_sub, ratio_sub[at[j]], sub[rows[j]])
+            _axpy(acc, ratio[at[j]], theta, rows[j])
+            _axpy(acc_sub, ratio_sub[at[j]], sub, rows[j])
         row, m = out[terms[i]], smooth[terms[i]]
         for k in range(n_topics):
             row[k] += max(m[k] * acc[k] - m[k] * m[k] * acc_sub[k], np.float32(0.0))
@@ -262,11 +263,11 @@ def scvb0_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale,
             for j in range(indptr[d], indptr[d + 1]):
                 i += 1
                 floor = beta * _spread_into(th, n_d, alpha, inv_topic)
-                row = term_topic[terms[j]]
+                v = terms[j]
                 keep = np.float32((1.0 - (tau + i) ** -kappa) ** counts[j])
-                move = (np.float32(1.0) - keep) * length / (scale * _dot(th, row) + floor)
+                move = (np.float32(1.0) - keep) * length / (scale * _dot(th, term_topic, v) + floor)
                 for k in range(alpha.size):
-                    n_d[k] = keep * n_d[k] + move * th[k] * (scale * row[k] + beta)
+                    n_d[k] = keep * n_d[k] + move * th[k] * (scale * term_topic[v, k] + beta)
         floor = beta * _spread_into(th, n_d, alpha, inv_topic)
         for j in range(indptr[d], indptr[d + 1]):
-            ratio[j - start] = counts[j] / (scale * _dot(th, term_topic[terms[j]]) + floor)
+            ratio[j - start] = counts[j] / (scale * _dot(th, term_topic, terms[j]) + floor)

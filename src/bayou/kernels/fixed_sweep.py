@@ -11,45 +11,106 @@ import math
 
 import numpy as np
 
-from bayou.kernels.compile import jit
+from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import GOLDEN, INIT, key, mix, unit
-from bayou.kernels.token import count_document, pick, weigh_fixed_into
+from bayou.kernels.token import pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
 
 
 @jit
-def _draw_token(weight, doc_row, alpha, row, old, own, u):
-    """A topic for a token that has left its document; ``own`` = s_k of its old topic."""
-    total = weigh_fixed_into(weight, doc_row, alpha, row)
-    if own > 0.0:
-        without = (doc_row[old] + alpha[old]) * max(row[old] - own, np.float32(0.0)) / (_ONE - own)
-        total += without - weight[old]
-        weight[old] = without
-    return pick(weight, np.float32(u) * total)
+def _list_topics(active, count, place, z, lo, hi):
+    """The topics of tokens lo .. hi, their counts, and each one's place in the list (-1: not in it).
+
+    ``place`` is all -1 before; gives the length of the list.
+    """
+    n = 0
+    for i in range(lo, hi):
+        k = z[i]
+        if place[k] < 0:
+            active[n] = k
+            count[n] = _ONE
+            place[k] = n
+            n += 1
+        else:
+            count[place[k]] += _ONE
+    return n
+
+
+@fast_jit
+def _weigh_list(weight, active, count, n, rows, v):
+    """n_dk phi_vk of the document's topics in the order of the list; gives their sum."""
+    total = np.float32(0.0)
+    for j in range(n):
+        w = count[j] * rows[v, active[j]]
+        weight[j] = w
+        total += w
+    return total
+
+
+@fast_jit
+def _weigh_prior(weight, alpha, rows, v):
+    for k in range(alpha.size):
+        weight[k] = alpha[k] * rows[v, k]
 
 
 @jit
-def sweep_docs(z, tokens, ids, lo, hi, rows, own, alpha, seed, purpose, sweep):
+def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, sweep):
     """One Gibbs sweep over the tokens of documents lo .. hi against fixed rows (terms x topics).
 
-    ``ids`` names each document in the keys of its draws. ``own`` (s_k) is all zero when the rows do
-    not contain these documents. Rows, own and alpha are float32.
+    A token's weight has two parts, n_dk phi_vk over the document's topics and a_k phi_vk over all. The
+    sum of the second is known (``slack`` = `slack_terms`) and rarely drawn from, so its terms are
+    seldom looked at. ``ids`` names each document in the keys of its draws. ``own`` (s_k) is all zero when
+    the rows do not contain these documents. All of these are float32.
+
+    The body is in one piece, and rows are read as (matrix, row number): a view for each token, or a
+    call with a dozen arrays, costs more than the draw itself.
     """
     indptr, terms = tokens
-    doc_row = np.zeros(alpha.size, np.float32)
     weight = np.empty(alpha.size, np.float32)
+    active = np.empty(alpha.size + 1, np.uint32)
+    count = np.empty(alpha.size + 1, np.float32)
+    place = np.full(alpha.size, -1, np.int32)
     for d in range(lo, hi):
-        count_document(doc_row, z, indptr[d], indptr[d + 1])
+        n = _list_topics(active, count, place, z, indptr[d], indptr[d + 1])
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            old = z[i]
-            doc_row[old] -= _ONE
+            old, v = z[i], terms[i]
+            hole = place[old]
+            left = count[hole] - _ONE
+            count[hole] = left
+            total = _weigh_list(weight, active, count, n, rows, v)
+            full = rows[v, old]
+            change = max(full - own[old], np.float32(0.0)) / (_ONE - own[old]) - full
+            weight[hole] += left * change
+            total += left * change
             at += GOLDEN
-            row = rows[terms[i]]
-            k = _draw_token(weight, doc_row, alpha, row, old, own[old], unit(at))
+            target = np.float32(unit(at)) * (total + slack[v] + alpha[old] * change)
+            if target < total:
+                j = 0
+                while j < n - 1 and target >= weight[j]:
+                    target -= weight[j]
+                    j += 1
+                k = np.int64(active[j])
+            else:
+                _weigh_prior(weight, alpha, rows, v)
+                weight[old] += alpha[old] * change
+                k = pick(weight, target - total)
             z[i] = k
-            doc_row[k] += _ONE
+            if place[k] < 0:
+                active[n] = k
+                count[n] = np.float32(0.0)
+                place[k] = n
+                n += 1
+            count[place[k]] += _ONE
+            if count[hole] == 0.0:
+                n -= 1
+                active[hole] = active[n]
+                count[hole] = count[n]
+                place[active[n]] = hole
+                place[old] = -1
+        for j in range(n):
+            place[active[j]] = -1
 
 
 @jit
@@ -64,10 +125,21 @@ def start_docs(z, tokens, ids, lo, hi, rows, alpha, seed, purpose, sweep):
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_row, alpha, rows[terms[i]])
+            total = weigh_fixed_into(weight, doc_row, alpha, rows, terms[i])
             k = pick(weight, np.float32(unit(at)) * total)
             z[i] = k
             doc_row[k] += _ONE
+
+
+@fast_jit
+def slack_terms(out, rows, lo, hi, alpha):
+    """``out[v] = sum_k a_k phi_vk`` for terms lo .. hi."""
+    for v in range(lo, hi):
+        row = rows[v]
+        total = np.float32(0.0)
+        for k in range(alpha.size):
+            total += alpha[k] * row[k]
+        out[v] = total
 
 
 @jit
@@ -83,9 +155,23 @@ def count_terms(out, z, by_term, lo, hi, gain):
     """``out[v] += gain * n_v`` for the terms lo .. hi of ``by_term`` = (terms, termptr, at)."""
     terms, termptr, at = by_term
     for i in range(lo, hi):
-        row = out[terms[i]]
+        v = terms[i]
         for j in range(termptr[i], termptr[i + 1]):
-            row[z[at[j]]] += gain
+            out[v, z[at[j]]] += gain
+
+
+@jit
+def count_rows(rows, z, by_term, lo, hi, beta, inv_topic):
+    """``rows[v] = (n_vk + beta) / (n_k + V beta)`` counted from the tokens of terms lo .. hi."""
+    terms, termptr, at = by_term
+    for i in range(lo, hi):
+        v = terms[i]
+        for k in range(inv_topic.size):
+            rows[v, k] = beta
+        for j in range(termptr[i], termptr[i + 1]):
+            rows[v, z[at[j]]] += _ONE
+        for k in range(inv_topic.size):
+            rows[v, k] *= inv_topic[k]
 
 
 @jit
@@ -126,7 +212,7 @@ def start_expected(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
         at = key(seed, INIT, 3, d)
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows[terms[i]])
+            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows, terms[i])
             z[i] = pick(weight, np.float32(unit(at)) * total)
 
 

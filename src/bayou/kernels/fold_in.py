@@ -35,13 +35,13 @@ def em_rows(out, n_steps, pairs, lo, hi, topics, alpha, max_iter, tol):
                 theta[k] = n_d[k] + alpha[k]
                 acc[k] = np.float32(0.0)
             for j in range(indptr[d], indptr[d + 1]):
-                row = topics[terms[j]]
+                v = terms[j]
                 t = np.float32(0.0)
                 for k in range(n_topics):
-                    t += theta[k] * row[k]
+                    t += theta[k] * topics[v, k]
                 r = counts[j] / t
                 for k in range(n_topics):
-                    acc[k] += r * row[k]
+                    acc[k] += r * topics[v, k]
             moved = np.float32(0.0)
             for k in range(n_topics):
                 n = theta[k] * acc[k]
@@ -59,9 +59,9 @@ def log_lik_rows(out, theta, pairs, lo, hi, topics):
     for d in range(lo, hi):
         total = 0.0
         for j in range(indptr[d], indptr[d + 1]):
-            row = topics[terms[j]]
+            v = terms[j]
             p = np.float32(0.0)
-            for k in range(row.size):
-                p += theta[d, k] * row[k]
+            for k in range(topics.shape[1]):
+                p += theta[d, k] * topics[v, k]
             total += counts[j] * np.log(p)
         out[d] = total

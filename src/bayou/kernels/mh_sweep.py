@@ -19,8 +19,8 @@ draw from the prior.
 
 import numpy as np
 
-from bayou.kernels.compile import jit
 from bayou.kernels.alias import pick_alias
+from bayou.kernels.compile import jit
 from bayou.kernels.rng import DOC_PASS, GOLDEN, WORD_PASS, key, unit
 
 

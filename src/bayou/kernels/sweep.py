@@ -23,10 +23,10 @@ def gibbs_sweep(z, tokens, term_topic, topic, alpha, beta, seed, sweep):
         count_document(doc_row, z, indptr[d], indptr[d + 1])
         at = key(seed, TOKEN, sweep, d)
         for i in range(indptr[d], indptr[d + 1]):
-            row = term_topic[terms[i]]
-            shift(doc_row, row, topic, z[i], -1.0)
-            total = weigh_into(weight, doc_row, alpha, row, beta, topic, vbeta)
+            v = terms[i]
+            shift(doc_row, term_topic, v, topic, z[i], -1.0)
+            total = weigh_into(weight, doc_row, alpha, term_topic, v, beta, topic, vbeta)
             at += GOLDEN
             k = pick(weight, unit(at) * total)
             z[i] = k
-            shift(doc_row, row, topic, k, 1.0)
+            shift(doc_row, term_topic, v, topic, k, 1.0)

@@ -13,30 +13,30 @@ BLOCK = 16  # weights are skipped by this many at a time when a draw looks for i
 
 
 @jit
-def shift(doc_row, term_row, topic, k, by):
-    """Let a token enter (by = 1) or leave (by = -1) topic k."""
+def shift(doc_row, term_topic, v, topic, k, by):
+    """Let a token of term v enter (by = 1) or leave (by = -1) topic k."""
     doc_row[k] += by
-    term_row[k] += by
+    term_topic[v, k] += by
     topic[k] += by
 
 
 @fast_jit
-def weigh_into(weight, doc_row, alpha, term_row, beta, topic, vbeta):
-    """Weights of all topics for one token against live counts; gives their sum."""
+def weigh_into(weight, doc_row, alpha, term_topic, v, beta, topic, vbeta):
+    """Weights of all topics for a token of term v against live counts; gives their sum."""
     total = 0.0
     for k in range(weight.size):
-        w = (doc_row[k] + alpha[k]) * (term_row[k] + beta) / (topic[k] + vbeta)
+        w = (doc_row[k] + alpha[k]) * (term_topic[v, k] + beta) / (topic[k] + vbeta)
         weight[k] = w
         total += w
     return total
 
 
 @fast_jit
-def weigh_fixed_into(weight, doc_row, alpha, row):
-    """Weights of all topics for one token against a fixed topic-term row; gives their sum."""
+def weigh_fixed_into(weight, doc_row, alpha, rows, v):
+    """Weights of all topics for a token of term v against fixed rows; gives their sum."""
     total = np.float32(0.0)
     for k in range(weight.size):
-        w = (doc_row[k] + alpha[k]) * row[k]
+        w = (doc_row[k] + alpha[k]) * rows[v, k]
         weight[k] = w
         total += w
     return total

@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -33,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
-from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha, runtime
+from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
 from bayou.metrics.likelihood import completion_halves
 from bayou.parts import fast, prior, sampler, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
@@ -53,7 +52,7 @@ class State(NamedTuple):
 
     step: int
     tokens: U16  # tokens x (1 + proposals): topic, then proposals
-    term_topic: F32  # n_vk; of the mh sampler only where a sweep was scored or kept
+    term_topic: F32  # n_vk; live for gibbs, else as of the last sweep that was scored or kept
     alpha: F64
     beta: float
     kept: F32  # sum of n_vk over kept sweeps, no rows before the first
@@ -61,6 +60,21 @@ class State(NamedTuple):
     scores: F64  # ln p(w, z) per token
     score_steps: I64
     done: bool
+
+
+def prepare(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
+    """What the fast inference works on: documents in keyed order, and those kept out in halves."""
+
+    def split(guard: Pairs) -> tuple[Pairs, Pairs]:
+        observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
+        return topics.pairs_of(observed), topics.pairs_of(scored)
+
+    def plan(n_docs: int) -> fast.Plan:
+        learn = (p.learn_alpha, p.learn_beta)
+        return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
+
+    pairs = topics.pairs_of(corpus.counts)
+    return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)
 
 
 def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior | None) -> State:
@@ -74,9 +88,7 @@ def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior 
         alpha, beta = begin.alpha, begin.beta
     counts = sampler.count_terms(tokens, chain, p.n_topics, each)
     none = np.zeros((0, p.n_topics), np.float32)
-    return State(
-        0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False
-    )
+    return State(0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False)
 
 
 def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
@@ -85,13 +97,13 @@ def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) ->
     if p.inference == "gibbs":
         sampler.gibbs(state.tokens, counts, chain, *both, step)
     elif p.inference == "snapshot":
-        sampler.snapshot(state.tokens, counts, chain, *both, step, each)
+        sampler.snapshot(state.tokens, chain, *both, step, each)
     else:
         sampler.metropolis(state.tokens, chain, *both, step, each)
     burn_in, n_sweeps = burn_in_of(p), p.n_sweeps or SWEEPS
     check = step % CHECK == 0 or step == n_sweeps
     keep = step > burn_in and ((step - burn_in) % APART == 0 or step == n_sweeps)
-    if p.inference == "mh" and (check or keep):
+    if p.inference != "gibbs" and (check or keep):
         counts[:] = 0.0
         sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
     state = state._replace(step=step)
@@ -120,9 +132,7 @@ def burn_in_of(p: SimpleNamespace) -> int:
     return (p.n_sweeps or SWEEPS) // 2 if p.burn_in is None else int(p.burn_in)
 
 
-def posterior(
-    term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each
-) -> Posterior:
+def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each) -> Posterior:
     """Topics from counts, with what prediction and reports need."""
     return Posterior(
         rows=topics.topic_rows(term_topic, state.beta, each),
@@ -152,7 +162,7 @@ class LDA(Estimator):
     start : {"random", "fast"}
         Where a sampler starts: anywhere, or at the fast inference's point estimate.
     n_sweeps : int or None
-        The most passes over the corpus; None is 40 (107 from 400 topics on) for the fast inference
+        The most passes over the corpus; None is 40 (121 from 400 topics on) for the fast inference
         and 200 for samplers.
     burn_in : int or None
         Sweeps of a sampler before any is kept; None is half of them. Kept sweeps are averaged.
@@ -196,11 +206,6 @@ class LDA(Estimator):
     learn_alpha: bool = False
     learn_beta: bool = False
     tol: float = 5e-4
-    random_state: Any = None
-    max_time: float | None = runtime(None)
-    n_threads: int | None = runtime(None)
-    progress: bool = runtime(False)
-    callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     def fit(
         self,
@@ -228,7 +233,9 @@ class LDA(Estimator):
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "LDA") as bar:
             callbacks = [*bar, *self._callbacks()]
             if p.inference == "fast":
-                self.posterior_, self.n_iter_ = self._fit_fast(corpus, p, callbacks, saved, workers.each)
+                self.posterior_, self.n_iter_ = self._fit_fast(
+                    corpus, p, callbacks, saved, workers.each
+                )
             else:
                 self._fit_chain(corpus, p, callbacks, saved, workers.each)
         return self
@@ -249,18 +256,7 @@ class LDA(Estimator):
     def _fit_fast(
         self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
     ) -> tuple[Posterior, int]:
-        def split(guard: Pairs) -> tuple[Pairs, Pairs]:
-            observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
-            return topics.pairs_of(observed), topics.pairs_of(scored)
-
-        def plan(n_docs: int) -> fast.Plan:
-            learn = (p.learn_alpha, p.learn_beta)
-            return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
-
-        pairs = topics.pairs_of(corpus.counts)
-        setup = fast.make_setup(
-            pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, self.seed_, each
-        )
+        setup = prepare(corpus, p, self.seed_, each)
         begin = self._resumed(fast.State, corpus, saved)
         state = begin or fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta))
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity

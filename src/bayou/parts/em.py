@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from bayou.kernels import em, rng
-from bayou.parts.topics import F32, F64, Each, PairIndex, Pairs, index_pairs, topic_totals
+from bayou.parts.topics import F32, F64, I64, Each, PairIndex, Pairs, index_pairs, topic_totals
 
 
 class Batch(NamedTuple):
@@ -15,7 +16,7 @@ class Batch(NamedTuple):
 
     lo: int
     hi: int
-    index: PairIndex
+    by_term: PairIndex
 
 
 class Scratch(NamedTuple):
@@ -33,14 +34,14 @@ def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[Batch]:
     cuts = np.linspace(0, pairs.n_docs, n_batches + 1).astype(np.int64)
     return [
         Batch(int(lo), int(hi), index_pairs(pairs, int(lo), int(hi), n_terms))
-        for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
+        for lo, hi in pairwise(cuts)
     ]
 
 
 def make_scratch(pairs: Pairs, batches: list[Batch], n_topics: int) -> Scratch:
     """Room for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
-    most = max((len(b.index.at) for b in batches), default=0)
+    most = max((len(b.by_term.at) for b in batches), default=0)
     return Scratch(
         np.empty((docs, n_topics), np.float32),
         np.empty((docs, n_topics), np.float32),
@@ -57,7 +58,7 @@ def noise_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Each
     def work(lo: int, hi: int) -> None:
         em.noise_terms(out, mean, lo, hi, seed)
 
-    each(work, np.arange(n_terms + 1, dtype=np.int64) * n_topics)
+    each(work, np.arange(n_terms + 1, dtype=np.int64), 10.0 * n_topics)
     return out
 
 
@@ -121,7 +122,18 @@ def online_pass(
 
         def docs(lo: int, hi: int, f=first, s=s32, b=both) -> None:  # type: ignore[no-untyped-def]
             em.plain_docs(
-                doc_topic, scratch.theta, scratch.ratio, p, f, f + lo, f + hi, term_topic, s, b32, b, n_inner
+                doc_topic,
+                scratch.theta,
+                scratch.ratio,
+                p,
+                f,
+                f + lo,
+                f + hi,
+                term_topic,
+                s,
+                b32,
+                b,
+                n_inner,
             )
 
         def terms(lo: int, hi: int, x=by_term, s=s32, g=gain) -> None:  # type: ignore[no-untyped-def]
@@ -129,27 +141,29 @@ def online_pass(
                 term_topic, x, lo, hi, scratch.theta, scratch.ratio, term_topic, s, b32, g
             )
 
-        each(docs, pairs.indptr[first : last + 1])
-        each(terms, index.termptr)
+        each(docs, pairs.indptr[first : last + 1], 0.5 * n_inner * len(alpha))
+        each(terms, index.termptr, 0.3 * len(alpha))
         gained = np.zeros_like(topic)
         em.column_sums(gained, doc_topic, first, last)
         topic = (1.0 - rho) * topic + rho * total / mass * gained
         scale *= 1.0 - rho
         if scale < 1e-6:
-            _rescale(term_topic, scale, each)
+            rescale(term_topic, scale, each)
             scale = 1.0
-    _rescale(term_topic, scale, each)
+    rescale(term_topic, scale, each)
 
 
-def _rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
+def rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
+    """n <- scale n + shift in every cell."""
+
     def work(lo: int, hi: int) -> None:
         em.affine_terms(term_topic, lo, hi, np.float32(scale), np.float32(shift))
 
-    each(work, _row_work(term_topic))
+    each(work, _every_row(term_topic), 0.5 * term_topic.shape[1])
 
 
-def _row_work(matrix: F32):  # type: ignore[no-untyped-def]
-    return np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+def _every_row(matrix: F32) -> I64:
+    return np.arange(len(matrix) + 1, dtype=np.int64)
 
 
 def cavity_sweep(
@@ -171,7 +185,7 @@ def cavity_sweep(
     b32, n_terms = np.float32(beta), len(term_topic)
     inv = (1.0 / (topic_totals(term_topic) + n_terms * beta)).astype(np.float32)
     both, p = (alpha.astype(np.float32), inv), tuple(pairs)
-    _rescale(term_topic, 1.0, each, beta)
+    rescale(term_topic, 1.0, each, beta)
     th, sb, rt, rs = scratch
     for first, last, index in batches:
 
@@ -181,10 +195,10 @@ def cavity_sweep(
         def terms(lo: int, hi: int, x=tuple(index)) -> None:  # type: ignore[no-untyped-def]
             em.cavity_terms(new, x, lo, hi, th, sb, rt, rs, term_topic)
 
-        each(docs, pairs.indptr[first : last + 1])
-        each(terms, index.termptr)
+        each(docs, pairs.indptr[first : last + 1], 1.5 * len(alpha))
+        each(terms, index.termptr, 0.6 * len(alpha))
 
     def relax(lo: int, hi: int) -> None:
         em.relax_terms(term_topic, new, lo, hi, b32, np.float32(step))
 
-    each(relax, _row_work(term_topic))
+    each(relax, _every_row(term_topic), 0.7 * len(alpha))

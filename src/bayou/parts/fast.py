@@ -83,9 +83,9 @@ def make_plan(
 ) -> Plan:
     """The schedule for this many topics and documents; ``n_sweeps`` bounds all passes together."""
     many = n_topics >= MANY
-    total = n_sweeps or (107 if many else 40)
+    total = n_sweeps or (121 if many else 40)
     online = min(total, 1 if many else 3)
-    cavity = min(total - online, 6) if many else total - online
+    cavity = min(total - online, 20) if many else total - online
     n_batches = int(np.clip(n_docs // 16, 1, 8 if many else 64))
     return Plan(online, total - online - cavity, cavity, n_batches, tol, *learn)
 
@@ -162,7 +162,9 @@ def advance(state: State, setup: Setup) -> State:
         if (step + 1 - state.since) % EVERY:
             return _next(state._replace(step=step + 1), setup)
         state.term_topic[:] = 0.0
-        sampler.count_terms(state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic)
+        sampler.count_terms(
+            state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic
+        )
     state = state._replace(step=step + 1)
     return _next(_score(state, setup), setup)
 

@@ -46,8 +46,6 @@ def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 
         return beta
     for _ in range(n_iter):
         rise = float((digamma(counts + beta) - digamma(beta)).sum())
-        fall = n_terms * float(
-            (digamma(totals + n_terms * beta) - digamma(n_terms * beta)).sum()
-        )
+        fall = n_terms * float((digamma(totals + n_terms * beta) - digamma(n_terms * beta)).sum())
         beta = float(np.clip(beta * rise / (fall + 1.0), _LEAST, _MOST))
     return beta

@@ -11,13 +11,14 @@ from bayou.kernels.rng import INIT, TOKEN
 from bayou.parts.topics import (
     F32,
     F64,
+    TOKEN_COST,
     U16,
     U64,
     Each,
     TokenIndex,
     Tokens,
     index_tokens,
-    topic_rows,
+    prior_mass,
     topic_totals,
 )
 
@@ -28,7 +29,7 @@ class Chain(NamedTuple):
     """What the samplers of one corpus share and never change."""
 
     tokens: Tokens
-    index: TokenIndex
+    by_term: TokenIndex
     ids: U64
     n_terms: int
     seed: int
@@ -47,7 +48,7 @@ def start(chain: Chain, n_topics: int, n_proposals: int, each: Each) -> U16:
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_uniform(z, chain.tokens.indptr, lo, hi, n_topics, chain.seed)
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -63,7 +64,7 @@ def start_from(
             z, tuple(chain.tokens), lo, hi, rows, doc_topic, prior, chain.seed
         )
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -75,7 +76,7 @@ def start_under(chain: Chain, rows: F32, alpha: F64, n_proposals: int, each: Eac
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(z, toks, chain.ids, lo, hi, rows, prior, chain.seed, INIT, 4)
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return with_proposals(z, chain, n_proposals, each)
 
 
@@ -89,7 +90,7 @@ def with_proposals(z: U16, chain: Chain, n_proposals: int, each: Each) -> U16:
         def work(lo: int, hi: int) -> None:
             mh_sweep.propose_first(state, chain.tokens.indptr, lo, hi, flat, chain.seed)
 
-        each(work, chain.tokens.indptr)
+        each(work, chain.tokens.indptr, 10.0)
     return state
 
 
@@ -100,9 +101,9 @@ def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | 
     z = np.ascontiguousarray(state[:, 0])
 
     def work(lo: int, hi: int) -> None:
-        fixed_sweep.count_terms(out, z, tuple(chain.index), lo, hi, np.float32(1.0))
+        fixed_sweep.count_terms(out, z, tuple(chain.by_term), lo, hi, np.float32(1.0))
 
-    each(work, chain.index.termptr)
+    each(work, chain.by_term.termptr, 5.0)
     return out
 
 
@@ -114,7 +115,7 @@ def count_docs(state: U16, chain: Chain, n_topics: int, each: Each) -> F32:
     def work(lo: int, hi: int) -> None:
         fixed_sweep.count_docs(out, z, chain.tokens.indptr, lo, hi, np.float32(1.0))
 
-    each(work, chain.tokens.indptr)
+    each(work, chain.tokens.indptr, 10.0)
     return out
 
 
@@ -126,24 +127,25 @@ def gibbs(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, st
     state[:, 0] = z
 
 
-def snapshot(
-    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, step: int, each: Each
-) -> None:
-    """A Gibbs sweep of every document against the word counts as they were before it."""
+def snapshot(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
+    """A Gibbs sweep of every document against the word counts as they were before it, in place."""
     z = np.ascontiguousarray(state[:, 0])
-    rows = topic_rows(term_topic, beta, each)
-    own = (1.0 / (topic_totals(term_topic) + chain.n_terms * beta)).astype(np.float32)
-    a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
+    a32, toks, b32 = alpha.astype(np.float32), tuple(chain.tokens), np.float32(beta)
+    own = _inverse_totals(state, len(alpha), chain.n_terms * beta).astype(np.float32)
+    rows = np.empty((chain.n_terms, len(alpha)), np.float32)
 
-    def work(lo: int, hi: int) -> None:
+    def terms(lo: int, hi: int) -> None:
+        fixed_sweep.count_rows(rows, z, tuple(chain.by_term), lo, hi, b32, own)
+
+    def docs(lo: int, hi: int) -> None:
         fixed_sweep.sweep_docs(
-            z, toks, chain.ids, lo, hi, rows, own, a32, chain.seed, TOKEN, step
+            z, toks, chain.ids, lo, hi, rows, slack, own, a32, chain.seed, TOKEN, step
         )
 
-    each(work, chain.tokens.indptr)
+    each(terms, chain.by_term.termptr, 10.0)
+    slack = prior_mass(rows, a32)
+    each(docs, chain.tokens.indptr, TOKEN_COST)
     state[:, 0] = z
-    term_topic[:] = 0.0
-    count_terms(state, chain, len(alpha), each, term_topic)
 
 
 def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
@@ -154,7 +156,7 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
 
     def terms(lo: int, hi: int) -> None:
         mh_sweep.term_pass(
-            state, tuple(chain.index), lo, hi, flat, tables[0], inv, chain.seed, step
+            state, tuple(chain.by_term), lo, hi, flat, tables[0], inv, chain.seed, step
         )
 
     def docs(lo: int, hi: int) -> None:
@@ -163,14 +165,12 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
         )
 
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
-    each(terms, chain.index.termptr)
+    each(terms, chain.by_term.termptr, TOKEN_COST)
     inv = _inverse_totals(state, n_topics, chain.n_terms * beta)
-    each(docs, chain.tokens.indptr)
+    each(docs, chain.tokens.indptr, TOKEN_COST)
 
 
-def log_joint(
-    state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float
-) -> float:
+def log_joint(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float) -> float:
     """ln p(w, z) per token with proportions and topics integrated out."""
     z = np.ascontiguousarray(state[:, 0])
     n = max(len(z), 1)
@@ -183,7 +183,7 @@ def _inverse_totals(state: U16, n_topics: int, vbeta: float) -> F64:
     topic = np.zeros(n_topics, np.int64)
     z = np.ascontiguousarray(state[:, 0])
     fixed_sweep.count_topics(topic, z, 0, len(z))
-    return 1.0 / (topic + vbeta)
+    return np.asarray(1.0 / (topic + vbeta), np.float64)
 
 
 def _table(weights: F64):  # type: ignore[no-untyped-def]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,16 @@ I64 = NDArray[np.int64]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
-Each = Callable[[Callable[[int, int], None], I64], None]
 
+
+class Each(Protocol):
+    """Call a function over ranges of items, as `run.shards.Workers.each` does."""
+
+    def __call__(self, work: Callable[[int, int], None], ends: I64, cost: float = 1.0, /) -> None:
+        """``ends`` counts the work before each item, ``cost`` is nanoseconds a unit of it."""
+
+
+TOKEN_COST = 80.0  # nanoseconds that a sampled token takes, about
 MAX_TOPICS = 65_535  # topic numbers are stored in sixteen bits
 
 
@@ -132,7 +140,7 @@ def topic_rows(term_topic: F32, beta: float, each: Each) -> F32:
     def work(lo: int, hi: int) -> None:
         em.rows_into(rows, term_topic, lo, hi, np.float32(beta), inv)
 
-    each(work, np.arange(n_terms + 1, dtype=np.int64) * term_topic.shape[1])
+    each(work, np.arange(n_terms + 1, dtype=np.int64), 0.5 * term_topic.shape[1])
     return rows
 
 
@@ -156,36 +164,48 @@ def expected_counts(
     prior = alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        fold_in.em_rows(
-            out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol)
-        )
+        fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
 
-    each(work, pairs.indptr)
+    each(work, pairs.indptr, 5.0 * len(alpha))
+    return out
+
+
+def prior_mass(rows: F32, alpha: F32) -> F32:
+    """sum_k alpha_k phi_vk of every term: the part of a token's weight that no document changes."""
+    out = np.empty(len(rows), np.float32)
+    fixed_sweep.slack_terms(out, rows, 0, len(rows), alpha)
     return out
 
 
 def sampled_counts(
-    rows: F32, alpha: F64, tokens: Tokens, ids: U64, seed: int, n_samples: int, burn_in: int, each: Each
+    rows: F32,
+    alpha: F64,
+    tokens: Tokens,
+    ids: U64,
+    seed: int,
+    n_samples: int,
+    burn_in: int,
+    each: Each,
 ) -> F32:
     """Posterior draws of n_d with topics fixed: (samples x documents x topics), one sweep apart."""
     prior = alpha.astype(np.float32)
     own = np.zeros(len(alpha), np.float32)
     z = np.empty(len(tokens.terms), np.uint16)
     out = np.zeros((n_samples, tokens.n_docs, len(alpha)), np.float32)
-    toks = tuple(tokens)
+    toks, slack = tuple(tokens), prior_mass(rows, prior)
 
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(z, toks, ids, lo, hi, rows, prior, seed, FOLD_IN, 0)
         for sweep in range(1, burn_in + n_samples + 1):
             fixed_sweep.sweep_docs(
-                z, toks, ids, lo, hi, rows, own, prior, seed, FOLD_IN, sweep
+                z, toks, ids, lo, hi, rows, slack, own, prior, seed, FOLD_IN, sweep
             )
             if sweep > burn_in:
                 fixed_sweep.count_docs(
                     out[sweep - burn_in - 1], z, tokens.indptr, lo, hi, np.float32(1.0)
                 )
 
-    each(work, tokens.indptr)
+    each(work, tokens.indptr, TOKEN_COST * (burn_in + n_samples))
     return out
 
 
@@ -217,5 +237,5 @@ def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each
     def work(lo: int, hi: int) -> None:
         fold_in.log_lik_rows(out, theta, tuple(scored), lo, hi, rows)
 
-    each(work, scored.indptr)
+    each(work, scored.indptr, 1.0 * len(alpha))
     return float(out.sum() / n_tokens)

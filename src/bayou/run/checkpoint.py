@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from bayou.data import container
 from bayou.data.errors import ModelFileError
 
-T = TypeVar("T", bound=NamedTuple)
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
-def arrays_of(state: NamedTuple, prefix: str = "state") -> dict[str, NDArray[Any]]:
+def arrays_of(state: Any, prefix: str = "state") -> dict[str, NDArray[Any]]:
     """The fields of a state as arrays; numbers become arrays without dimensions."""
     return {f"{prefix}.{name}": np.asarray(value) for name, value in state._asdict().items()}
 
@@ -23,22 +23,22 @@ def arrays_of(state: NamedTuple, prefix: str = "state") -> dict[str, NDArray[Any
 def state_of(kind: type[T], arrays: Mapping[str, NDArray[Any]], prefix: str = "state") -> T:
     """The inverse of `arrays_of`."""
     values = {}
-    for name in kind._fields:
+    for name in kind._fields:  # type: ignore[attr-defined]
         if f"{prefix}.{name}" not in arrays:
-            raise ModelFileError(f"the file lacks the array {prefix}.{name}; begin again without it")
+            raise ModelFileError(
+                f"the file lacks the array {prefix}.{name}; begin again without it"
+            )
         array = arrays[f"{prefix}.{name}"]
         values[name] = array.item() if array.ndim == 0 else array
     return kind(**values)
 
 
-def write(path: str | os.PathLike[str], state: NamedTuple, manifest: Mapping[str, Any]) -> None:
+def write(path: str | os.PathLike[str], state: Any, manifest: Mapping[str, Any]) -> None:
     """Write a checkpoint, wholly or not at all."""
     container.save(path, arrays_of(state), {"kind": "checkpoint", **manifest})
 
 
-def read(
-    path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any]
-) -> T | None:
+def read(path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any]) -> T | None:
     """The state in a checkpoint, or None where there is no file.
 
     ``manifest`` must be what the checkpoint was written with: going on with other data or other

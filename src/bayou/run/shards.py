@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
-Each = Callable[[Callable[[int, int], None], NDArray[np.int64]], None]
-
 _PIECES = 4  # per thread, so that a slow piece does not leave the others idle
-_SMALL = 20_000  # pairs or tokens below which a second thread costs more than it saves
+_PIECE = 100_000  # nanoseconds; handing out less costs more than it saves
 
 
 def resolve_threads(n_threads: int | None) -> int:
@@ -63,26 +62,25 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def each(self, work: Callable[[int, int], None], ends: NDArray[np.int64]) -> None:
-        """Call ``work(lo, hi)`` over all items; ``ends`` counts the work before each item.
+    def each(
+        self, work: Callable[[int, int], None], ends: NDArray[np.int64], cost: float = 1.0
+    ) -> None:
+        """Call ``work(lo, hi)`` over all items; ``ends`` counts the units of work before each.
 
-        ``ends`` has one entry more than there are items and need not start at zero (a slice of a CSR
-        ``indptr`` will do).
+        ``ends`` has one entry more than there are items and need not start at zero (a slice of a
+        CSR ``indptr`` will do). ``cost`` is about how many nanoseconds a unit takes: it decides into how
+        many pieces the work is worth cutting, and nothing else.
         """
         n_items = len(ends) - 1
         if n_items <= 0:
             return
         total = int(ends[-1] - ends[0])
-        if self._pool is None or total < _SMALL or n_items == 1:
+        n_pieces = min(int(total * cost / _PIECE), _PIECES * self.n_threads, n_items)
+        if self._pool is None or n_pieces < 2:
             work(0, n_items)
             return
-        marks = ends[0] + total * np.arange(1, _PIECES * self.n_threads) / (
-            _PIECES * self.n_threads
-        )
+        marks = ends[0] + total * np.arange(1, n_pieces) / n_pieces
         cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, marks), [n_items]]))
-        jobs = [
-            self._pool.submit(work, int(lo), int(hi))
-            for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
-        ]
+        jobs = [self._pool.submit(work, int(lo), int(hi)) for lo, hi in pairwise(cuts)]
         for job in jobs:
             job.result()

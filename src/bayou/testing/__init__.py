@@ -1,1 +1,1 @@
-""""""
+"""Laws that every model obeys."""

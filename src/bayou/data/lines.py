@@ -1,0 +1,129 @@
+"""Files as lines of bytes: packed or not, from a path or standard input, with bounded lines."""
+
+import contextlib
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from bayou.data.errors import DataError
+
+STDIN = "-"
+MAX_LINE_BYTES = 64 * 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+Source = str | os.PathLike[str]
+EncodingErrors = Literal["strict", "replace"]
+
+
+@contextlib.contextmanager
+def reading(path: Source) -> Iterator[BinaryIO]:
+    """Open a file (``-``: standard input), unpack gzip, and turn failures into `DataError`.
+
+    Gzip is recognised by its first bytes, so packed standard input works too.
+    """
+    name = describe(path)
+    with contextlib.ExitStack() as stack:
+        raw = _raw(path, stack)
+        start = raw.peek(2)[:2]
+        if not start:
+            raise DataError(f"{name}: the file is empty")
+        if start != _GZIP_MAGIC and name.endswith(".gz"):
+            raise DataError(f"{name}: named .gz but it is not gzip data")
+        file: Any = raw
+        if start == _GZIP_MAGIC:
+            file = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=raw)), 2**20)
+        try:
+            yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(f"{name}: the gzip data is damaged or cut short ({error})") from None
+
+
+def describe(path: Source) -> str:
+    """The name of a source for error messages."""
+    return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+
+
+def _raw(path: Source, stack: contextlib.ExitStack) -> Any:
+    if os.fspath(path) == STDIN:
+        stream = sys.stdin.buffer
+        return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    try:
+        return stack.enter_context(Path(path).open("rb"))
+    except IsADirectoryError:
+        raise DataError(f'{path} is a folder; read it with format="folder"') from None
+
+
+def iter_lines(
+    file: BinaryIO, name: str, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[int, bytes]]:
+    """Give (line number from 1, line with its end); a line over the limit is never read whole."""
+    for number in _count_from_one():
+        line = file.readline(max_line_bytes + 1)
+        if not line:
+            return
+        if len(line) > max_line_bytes:
+            raise DataError(
+                f"{name}, line {number}: longer than {max_line_bytes} bytes; "
+                "raise max_line_bytes if that is meant"
+            )
+        yield number, line.removeprefix(_BOM) if number == 1 else line
+
+
+def iter_chunks(
+    file: BinaryIO, name: str, max_line_bytes: int = MAX_LINE_BYTES, size: int = 2**22
+) -> Iterator[tuple[int, bytes]]:
+    """Give (number of the first line, several whole lines), each ending in a line feed."""
+    size = min(size, max_line_bytes)  # so that too long a line always spans two blocks
+    number, carry = 1, b""
+    while block := file.read(size):
+        cut = block.rfind(b"\n") + 1
+        if len(carry) + (block.find(b"\n") if cut else len(block)) > max_line_bytes:
+            raise DataError(
+                f"{name}, line {number}: longer than {max_line_bytes} bytes; "
+                "raise max_line_bytes if that is meant"
+            )
+        if not cut:
+            carry += block
+            continue
+        chunk, carry = carry + block[:cut], block[cut:]
+        yield number, chunk.removeprefix(_BOM) if number == 1 else chunk
+        number += chunk.count(b"\n")
+    if carry:
+        yield number, (carry.removeprefix(_BOM) if number == 1 else carry) + b"\n"
+
+
+def decode(line: bytes, errors: EncodingErrors, where: str) -> str:
+    """Decode UTF-8, or say where it is not."""
+    try:
+        return line.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where}: not valid UTF-8 (byte {error.start + 1} of the line); "
+            'convert the file or pass encoding_errors="replace"'
+        ) from None
+
+
+def read_names(path: Source, *, encoding_errors: EncodingErrors = "strict") -> list[str]:
+    """Read one name per line (``vocab.txt``, ``labels.txt``, packed or not).
+
+    Line n, from 0, names term or label n.
+    """
+    name = describe(path)
+    with reading(path) as file:
+        return [
+            decode(line, encoding_errors, f"{name}, line {number}").rstrip("\r\n")
+            for number, line in iter_lines(file, name)
+        ]
+
+
+def _count_from_one() -> Iterator[int]:
+    number = 1
+    while True:
+        yield number
+        number += 1

@@ -1,0 +1,267 @@
+"""From a file to a `Corpus`, or to a stream of records."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError
+from bayou.data.fields import parse_time
+from bayou.data.lines import MAX_LINE_BYTES, EncodingErrors, Source, describe, read_names
+from bayou.data.readers_matrix import iter_svmlight, read_svmlight, read_uci
+from bayou.data.records import (
+    MATRIX_FORMATS,
+    Located,
+    Options,
+    check_options,
+    format_of,
+    iter_located,
+)
+from bayou.data.text import Vectorizer
+from bayou.data.vocabulary import Vocabulary
+
+_ABSENT = object()
+_GUESSES = {
+    "label": ("labels", "label"),
+    "target": ("target",),
+    "time": ("date", "time"),
+    "id": ("id",),
+}
+
+
+class Columns(NamedTuple):
+    """Which field of a record is what: None to guess, an empty string for none."""
+
+    text: str = "text"
+    label: str | None = None
+    target: str | None = None
+    time: str | None = None
+    id: str | None = None
+
+
+def read(
+    path: Source,
+    *,
+    format: str | None = None,
+    text: str = "text",
+    label: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    id: str | None = None,
+    split: str | None = None,
+    label_separator: str | None = None,
+    vocabulary: Source | Vocabulary | Iterable[str] | None = None,
+    label_names: Source | Iterable[str] | None = None,
+    vectorizer: Vectorizer | None = None,
+    encoding_errors: EncodingErrors = "strict",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Corpus:
+    r"""Read a corpus from a file, a folder of text files, or standard input.
+
+    Files may be packed with gzip. A file without any document is an error, an empty document is
+    not.
+
+    Parameters
+    ----------
+    path : path
+        ``-`` is standard input.
+    format : str, optional
+        "jsonl", "csv", "tsv", "parquet", "svmlight", "uci" or "folder"; by default told by the
+        name. An svmlight file has a document per line: label numbers from 0, separated by commas,
+        then ``term:count`` with terms from 0.
+    text : str
+        The field that holds the text.
+    label, target, time, id : str, optional
+        The fields of these; by default ``labels`` or ``label``, ``target``, ``date`` or ``time``,
+        and ``id`` where they are there. An empty string: do not use any.
+    split : str, optional
+        Keep only the records whose field ``split`` is this.
+    label_separator : str, optional
+        Cuts one string of labels into several.
+    vocabulary : path, Vocabulary or list of str, optional
+        The terms, or a file with one term per line. Text is counted by these terms alone.
+    label_names : path or list of str, optional
+        The labels, or a file with one per line.
+    vectorizer : Vectorizer, optional
+        Counts the text; if it is not fitted yet it will be.
+    encoding_errors : "strict" or "replace"
+        What to do with bytes that are not UTF-8.
+    max_line_bytes : int
+        A longer line is refused.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "pets.csv")
+    ...     _ = file.write_text("text,label\na cat,yes\na dog,no\n")
+    ...     read(file)
+    Corpus(2 documents, 2 terms, 2 tokens, 2 labels)
+    """
+    options = check_options(encoding_errors, max_line_bytes)
+    form = format_of(path, format)
+    given = vocabulary if isinstance(vocabulary, Vocabulary) else _names(vocabulary)
+    terms = given if given is None or isinstance(given, Vocabulary) else Vocabulary(given)
+    names = _names(label_names)
+    columns = Columns(text, label, target, time, id)
+    if form in MATRIX_FORMATS:
+        if columns != Columns() or split or label_separator or vectorizer is not None:
+            raise DataError(
+                f"a {form} file holds counts, not fields of text; leave out text, label, target, "
+                "time, id, split, label_separator and vectorizer"
+            )
+        return _read_matrix(path, form, options, terms, names)
+    if vectorizer is not None and terms is not None:
+        raise DataError("give the vocabulary to the Vectorizer, or leave the Vectorizer out")
+    counter = Vectorizer(vocabulary=terms) if vectorizer is None else vectorizer
+    table = _Table(columns, split, label_separator)
+    texts = table.texts(iter_located(path, form, options))
+    return _read_text(describe(path), table, texts, counter, names)
+
+
+def iter_records(
+    path: Source,
+    *,
+    format: str | None = None,
+    encoding_errors: EncodingErrors = "strict",
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[dict[str, Any]]:
+    """Stream the records of a file as dictionaries, one per document.
+
+    The fields are those of the file. Folders give ``id``, ``text`` and, from sub-folders,
+    ``label``; svmlight and UCI files give ``terms`` and ``counts`` (arrays), svmlight also
+    ``labels`` (list of int). Only a UCI file is read whole before the first record.
+
+    Parameters
+    ----------
+    path, format, encoding_errors, max_line_bytes
+        As in `read`.
+    """
+    options = check_options(encoding_errors, max_line_bytes)
+    form = format_of(path, format)
+    if form in MATRIX_FORMATS:
+        return _matrix_records(path, form, options)
+    return (record for _, record in iter_located(path, form, options))
+
+
+def _names(given: Any) -> tuple[str, ...] | None:
+    """Read names from a file; what is neither str nor PathLike is the names themselves."""
+    is_path = isinstance(given, str) or hasattr(given, "__fspath__")
+    return None if given is None else tuple(read_names(given) if is_path else given)
+
+
+def _read_text(
+    source: str, table: "_Table", texts: Iterator[str], counter: Vectorizer, names: Any
+) -> Corpus:
+    fitted = hasattr(counter, "vocabulary_")
+    counts = counter.transform(texts) if fitted else counter.fit_transform(texts)
+    if not counts.shape[0]:
+        selected = f" whose split is {table.split!r}" if table.split else ""
+        raise DataError(f"{source}: no records{selected} in the file")
+    try:
+        return Corpus.from_matrix(
+            counts, vocabulary=counter.vocabulary_, label_names=names, **table.fields()
+        )
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def _read_matrix(path: Source, form: str, options: Options, terms: Any, names: Any) -> Corpus:
+    if form == "uci":
+        if names is not None:
+            raise DataError("a uci file has no labels; leave out label_names")
+        return Corpus.from_matrix(read_uci(path, options), vocabulary=terms)
+    sizes = [None if given is None else len(given) for given in (terms, names)]
+    counts, labels = read_svmlight(path, options, *sizes)
+    labelled = names is not None or labels.shape[1] > 0
+    return Corpus.from_matrix(
+        counts, vocabulary=terms, labels=labels if labelled else None, label_names=names
+    )
+
+
+def _matrix_records(path: Source, form: str, options: Options) -> Iterator[dict[str, Any]]:
+    if form == "uci":
+        matrix = read_uci(path, options)
+        for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+            yield {"terms": matrix.indices[start:end], "counts": matrix.data[start:end]}
+        return
+    for _, rows in iter_svmlight(path, options):
+        i = j = 0
+        for n_labels, n_terms in zip(rows.label_sizes, rows.sizes, strict=True):
+            yield {
+                "labels": rows.labels[i : i + n_labels].tolist(),
+                "terms": rows.terms[j : j + n_terms],
+                "counts": rows.counts[j : j + n_terms],
+            }
+            i, j = i + n_labels, j + n_terms
+
+
+class _Table:
+    """Collects what stands beside the text while the text streams through."""
+
+    def __init__(self, columns: Columns, split: str | None, label_separator: str | None) -> None:
+        self.columns = columns
+        self.split = split
+        self.label_separator = label_separator
+        self.values: dict[str, list[Any]] = {what: [] for what in _GUESSES}
+
+    def texts(self, records: Iterable[Located]) -> Iterator[str]:
+        for where, record in records:
+            if self.split is not None and record.get("split") != self.split:
+                continue
+            text = self._field(where, record, self.columns.text)
+            if not isinstance(text, str):
+                raise DataError(f"{where}: {self.columns.text!r} is not text but {text!r:.80}")
+            for what, guesses in _GUESSES.items():
+                name = getattr(self.columns, what)
+                if name is None:
+                    value = next((record[n] for n in guesses if n in record), _ABSENT)
+                else:
+                    value = self._field(where, record, name) if name else _ABSENT
+                self.values[what].append(self._read(what, value, where))
+            yield text
+
+    def _field(self, where: str, record: dict[str, Any], name: str) -> Any:
+        if name not in record:
+            there = ", ".join(map(str, record)) or "none"
+            raise DataError(f"{where}: no field {name!r} (there are: {there:.200})")
+        return record[name]
+
+    def _read(self, what: str, value: Any, where: str) -> Any:
+        if value is _ABSENT:
+            return value
+        if what == "target":
+            return self._number(value, where)
+        if what == "time":
+            try:
+                return parse_time(value)
+            except DataError as error:
+                raise DataError(f'{where}: {error}; or pass time="" to ignore it') from None
+        if what == "label" and isinstance(value, str):
+            cut = value.split(self.label_separator) if self.label_separator else [value]
+            return [label.strip() for label in cut if label.strip()]
+        return value
+
+    def _number(self, value: Any, where: str) -> Any:
+        if self.columns.target is None and (value is None or value == ""):
+            return _ABSENT
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError(
+                f"{where}: target {value!r:.80} is not a number; "
+                'name another field or pass target="" to ignore it'
+            ) from None
+
+    def fields(self) -> dict[str, Any]:
+        """What was found: labels and times if anywhere, targets and ids only if everywhere."""
+        label, target, time, id_ = (self.values[what] for what in _GUESSES)
+        out: dict[str, Any] = {}
+        if any(value is not _ABSENT for value in label):
+            out["labels"] = [None if value is _ABSENT else value for value in label]
+        if not any(value is _ABSENT for value in target):
+            out["targets"] = target
+        if any(value is not _ABSENT for value in time):
+            out["times"] = [None if value is _ABSENT else value for value in time]
+        if not any(value is _ABSENT for value in id_):
+            out["ids"] = id_
+        return out

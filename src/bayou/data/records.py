@@ -1,0 +1,186 @@
+"""Files of documents as a stream of records: JSON lines, CSV, TSV, Parquet, folders of text."""
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from bayou.data.errors import DataError
+from bayou.data.lines import (
+    MAX_LINE_BYTES,
+    STDIN,
+    EncodingErrors,
+    Source,
+    decode,
+    describe,
+    iter_lines,
+    reading,
+)
+
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+FORMATS = (*dict.fromkeys(_SUFFIXES.values()), "uci", "folder")
+MATRIX_FORMATS = ("svmlight", "uci")
+
+
+class Options(NamedTuple):
+    """How bytes are read, whatever the format."""
+
+    encoding_errors: EncodingErrors = "strict"
+    max_line_bytes: int = MAX_LINE_BYTES
+
+
+class Located(NamedTuple):
+    """A record and the place it came from, for error messages."""
+
+    where: str
+    record: dict[str, Any]
+
+
+def check_options(encoding_errors: Any, max_line_bytes: Any) -> Options:
+    """Refuse unknown ways to read bytes."""
+    if encoding_errors not in get_args(EncodingErrors):
+        raise DataError(f'encoding_errors must be "strict" or "replace", got {encoding_errors!r}')
+    if not isinstance(max_line_bytes, int) or max_line_bytes < 1:
+        raise DataError(f"max_line_bytes must be a whole number > 0, got {max_line_bytes!r}")
+    return Options(encoding_errors, max_line_bytes)
+
+
+def format_of(path: Source, given: str | None) -> str:
+    """The format of a source: as given, or told by its name."""
+    if given is not None:
+        if given not in FORMATS:
+            raise DataError(f"unknown format {given!r}; known are {', '.join(FORMATS)}")
+        return given
+    known = f"pass format= one of {', '.join(FORMATS)}"
+    if os.fspath(path) == STDIN:
+        raise DataError(f"the format of standard input must be given: {known}")
+    plain = Path(path)
+    if plain.is_dir():
+        return "folder"
+    if not plain.exists():
+        raise FileNotFoundError(f"no such file: {plain}")
+    name = plain.name.lower().removesuffix(".gz")
+    if name.startswith("docword.") and name.endswith(".txt"):
+        return "uci"
+    found = _SUFFIXES.get(Path(name).suffix)
+    if found is None:
+        raise DataError(f"{plain}: the name does not tell the format; {known}")
+    return found
+
+
+def iter_located(path: Source, format: str, options: Options) -> Iterator[Located]:
+    """Stream the records of a file that is not a matrix, each with its place."""
+    if format == "folder":
+        yield from _folder(Path(path), options)
+        return
+    with reading(path) as file:
+        if format == "jsonl":
+            yield from _jsonl(file, describe(path), options)
+        elif format == "parquet":
+            yield from _parquet(file, path)
+        else:
+            delimiter = "\t" if format == "tsv" else ","
+            yield from _csv(file, describe(path), options, delimiter)
+
+
+def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
+    for number, line in iter_lines(file, name, options.max_line_bytes):
+        where = f"{name}, line {number}"
+        text = decode(line, options.encoding_errors, where)
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where}: not valid JSON ({error!s:.200})") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{where}: expected a JSON object, got {text.strip()[:40]!r}")
+        yield Located(where, record)
+
+
+def _csv(file: Any, name: str, options: Options, delimiter: str) -> Iterator[Located]:
+    lines = (
+        decode(line, options.encoding_errors, f"{name}, line {number}")
+        for number, line in iter_lines(file, name, options.max_line_bytes)
+    )
+    # The limit belongs to the csv module as a whole, so it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), options.max_line_bytes))
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    columns: list[str] | None = None
+    try:
+        for row in rows:
+            where = f"{name}, line {rows.line_num}"
+            if columns is None:
+                columns = row
+                if len(set(columns)) != len(columns):
+                    raise DataError(f"{where}: two columns have the same name")
+            elif len(row) == len(columns):
+                yield Located(where, dict(zip(columns, row, strict=True)))
+            elif row:
+                raise DataError(f"{where}: {len(row)} fields, but {len(columns)} columns are named")
+    except csv.Error as error:
+        raise DataError(f"{name}, line {rows.line_num}: {error}") from None
+
+
+def _parquet(file: Any, path: Source) -> Iterator[Located]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError("reading Parquet needs pyarrow: pip install 'bayou[frames]'") from None
+    name = describe(path)
+    try:
+        packed = os.fspath(path) == STDIN or name.endswith(".gz")
+        source = pyarrow.BufferReader(file.read()) if packed else pyarrow.OSFile(name, "rb")
+        number = 0
+        for batch in pyarrow.parquet.ParquetFile(source).iter_batches(batch_size=1024):
+            for record in batch.to_pylist():
+                number += 1
+                yield Located(f"{name}, row {number}", record)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise DataError(f"{name}: not a valid Parquet file ({error!s:.200})") from None
+
+
+def _folder(path: Path, options: Options) -> Iterator[Located]:
+    if not path.is_dir():
+        raise DataError(f"{path} is not a folder")
+    found = False
+    for file_path in _text_files(path):
+        found = True
+        name = str(file_path)
+        text = ""
+        if file_path.stat().st_size:  # an empty file is an empty document
+            with reading(file_path) as file:
+                text = "".join(
+                    decode(line, options.encoding_errors, f"{name}, line {number}")
+                    for number, line in iter_lines(file, name, options.max_line_bytes)
+                )
+        record = {"id": file_path.relative_to(path).as_posix(), "text": text}
+        if file_path.parent != path:
+            record["label"] = file_path.parent.relative_to(path).as_posix()
+        yield Located(name, record)
+    if not found:
+        raise DataError(f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder")
+
+
+def _text_files(path: Path) -> list[Path]:
+    found = []
+    for folder, _, names in os.walk(path):
+        for name in names:
+            suffix = Path(name.removesuffix(".gz")).suffix
+            if not name.startswith(".") and suffix in (".txt", ""):
+                found.append(Path(folder, name))
+    return sorted(file for file in found if file.is_file())

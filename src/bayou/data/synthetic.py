@@ -1,0 +1,121 @@
+"""Corpora drawn from the models' own stories, with the truth they were drawn from.
+
+Every draw has its own generator, keyed by (seed, purpose, topic or document): document d is the
+same however many documents are drawn. The streams are those of the installed numpy release.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError
+
+_TOPIC, _DOC = 1, 2
+
+
+class Truth(NamedTuple):
+    """The exact draw behind a corpus; tokens are in the order of `Corpus.tokens`."""
+
+    topics: npt.NDArray[np.float64]  # (n_topics, n_terms), phi
+    doc_topics: npt.NDArray[np.float64]  # (n_docs, n_topics), theta
+    indptr: npt.NDArray[np.int64]  # (n_docs + 1,)
+    assignments: npt.NDArray[np.uint16]  # (n_tokens,), z
+
+
+def sample_lda(
+    n_docs: int,
+    n_topics: int,
+    n_terms: int,
+    *,
+    doc_length: float = 50.0,
+    alpha: npt.ArrayLike = 0.1,
+    beta: npt.ArrayLike = 0.01,
+    seed: int = 0,
+) -> tuple[Corpus, Truth]:
+    """Draw a corpus from latent Dirichlet allocation.
+
+    phi_k ~ Dir(beta); theta_d ~ Dir(alpha); N_d ~ Poisson(doc_length); z ~ theta_d; w ~ phi_z.
+
+    Parameters
+    ----------
+    n_docs, n_topics, n_terms : int
+    doc_length : float
+        Mean number of tokens; a document may turn out empty.
+    alpha : float or array (n_topics,)
+        Dirichlet parameter of the topics of a document.
+    beta : float or array (n_terms,)
+        Dirichlet parameter of the terms of a topic.
+    seed : int
+
+    Returns
+    -------
+    corpus : Corpus
+    truth : Truth
+
+    Examples
+    --------
+    >>> corpus, truth = sample_lda(3, 2, 5, doc_length=4, seed=1)
+    >>> corpus.n_docs, corpus.n_terms, truth.topics.shape, truth.doc_topics.shape
+    (3, 5, (2, 5), (3, 2))
+    >>> len(truth.assignments) == corpus.n_tokens
+    True
+    """
+    sizes = {"n_docs": n_docs, "n_topics": n_topics, "n_terms": n_terms, "seed": seed}
+    _check(sizes, doc_length)
+    a, b = _parameter("alpha", alpha, n_topics), _parameter("beta", beta, n_terms)
+    topics = np.array([_generator(seed, _TOPIC, k).dirichlet(b) for k in range(n_topics)])
+    doc_topics = np.empty((n_docs, n_topics))
+    indptr = np.zeros(n_docs + 1, np.int64)
+    z_parts, u_parts = [], []
+    for d in range(n_docs):
+        rng = _generator(seed, _DOC, d)
+        doc_topics[d] = rng.dirichlet(a)
+        n_tokens = rng.poisson(doc_length)
+        uniforms = rng.random((2, n_tokens))
+        z_parts.append(_pick(doc_topics[d], uniforms[0]))
+        u_parts.append(uniforms[1])
+        indptr[d + 1] = indptr[d] + n_tokens
+    z = np.concatenate(z_parts) if z_parts else np.zeros(0, np.int64)
+    u = np.concatenate(u_parts) if u_parts else np.zeros(0)
+    terms = np.zeros(len(z), np.int64)
+    for k in range(n_topics):
+        terms[z == k] = _pick(topics[k], u[z == k])
+    docs = np.repeat(np.arange(n_docs), np.diff(indptr))
+    order = np.lexsort((terms, docs))  # the order of Corpus.tokens; stable, so z stays exact
+    counts = sp.coo_array((np.ones(len(z)), (docs, terms)), shape=(n_docs, n_terms))
+    corpus = Corpus.from_matrix(sp.csr_array(counts))
+    return corpus, Truth(topics, doc_topics, indptr, z[order].astype(np.uint16))
+
+
+def _generator(seed: int, purpose: int, number: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, purpose, number])))
+
+
+def _pick(weights: npt.NDArray[np.float64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Turn uniform numbers into draws by inversion; a weight of zero is never drawn."""
+    ends = np.cumsum(weights)
+    found = np.searchsorted(ends, u * ends[-1], side="right")
+    # u * ends[-1] may round up to ends[-1] itself
+    last = np.int64(np.flatnonzero(weights)[-1])
+    return np.asarray(np.minimum(found, last), np.int64)
+
+
+def _check(sizes: dict[str, Any], doc_length: float) -> None:
+    for name, size in sizes.items():
+        least = 1 if name in ("n_topics", "n_terms") else 0
+        if not isinstance(size, int | np.integer) or size < least:
+            raise DataError(f"{name} must be a whole number >= {least}, got {size!r}")
+    if sizes["n_topics"] > 2**16:
+        raise DataError(f"n_topics must be at most {2**16}, got {sizes['n_topics']}")
+    if not 0 <= doc_length < np.inf:
+        raise DataError(f"doc_length must be a finite number >= 0, got {doc_length!r}")
+
+
+def _parameter(name: str, value: npt.ArrayLike, size: int) -> npt.NDArray[np.float64]:
+    array = np.asarray(value, np.float64)
+    if array.shape not in ((), (size,)) or not (np.isfinite(array) & (array > 0)).all():
+        raise DataError(f"{name} must be one or {size} finite numbers > 0, got {value!r:.80}")
+    return np.broadcast_to(array, size).copy()
