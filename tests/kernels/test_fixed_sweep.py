@@ -26,6 +26,13 @@ def corpus(seed, n_topics, n_terms):
     return indptr, terms, z, alpha, np.ascontiguousarray(rows), ids
 
 
+def slack(rows, alpha):
+    out = np.empty(len(rows), np.float32)
+    for lo, hi in ((1, len(rows)), (0, 1)):
+        fixed_sweep.slack_terms(out, rows, lo, hi, alpha)
+    return out
+
+
 SIZES = pytest.mark.parametrize(("n_topics", "n_terms"), [(1, 3), (2, 2), (5, 9), (16, 4), (40, 8)])
 
 
@@ -36,7 +43,18 @@ def test_sweep_under_fixed_rows_is_its_twin(n_topics, n_terms):
     twin = z.copy()
     for sweep in range(3):
         fixed_sweep.sweep_docs(
-            z, (indptr, terms), ids, 0, len(ids), rows, own, alpha, 3, FOLD_IN, sweep
+            z,
+            (indptr, terms),
+            ids,
+            0,
+            len(ids),
+            rows,
+            slack(rows, alpha),
+            own,
+            alpha,
+            3,
+            FOLD_IN,
+            sweep,
         )
         twin = lda.fixed_sweep(twin, indptr, terms, ids, rows, alpha, 3, FOLD_IN, sweep)
         np.testing.assert_array_equal(z, twin)
@@ -53,7 +71,18 @@ def test_snapshot_removes_a_tokens_own_count_exactly(n_topics, n_terms):
         own = (1.0 / (n_k + n_terms * beta)).astype(np.float32)
         rows = ((n_vk + beta) / (n_k + n_terms * beta)).astype(np.float32)
         fixed_sweep.sweep_docs(
-            z, (indptr, terms), ids, 0, len(ids), rows, own, alpha, 3, TOKEN, sweep
+            z,
+            (indptr, terms),
+            ids,
+            0,
+            len(ids),
+            rows,
+            slack(rows, alpha),
+            own,
+            alpha,
+            3,
+            TOKEN,
+            sweep,
         )
         twin = lda.snapshot_sweep(twin, indptr, terms, alpha, beta, n_terms, 3, sweep)
         np.testing.assert_array_equal(z, twin)
@@ -78,7 +107,7 @@ def test_starts_are_their_twins(n_topics, n_terms):
 def test_documents_may_be_swept_in_any_pieces():
     indptr, terms, z, alpha, rows, ids = corpus(0, 4, 9)
     own, whole = np.full(4, 0.05, np.float32), z.copy()
-    args = (rows, own, alpha, 3, TOKEN, 1)
+    args = (rows, slack(rows, alpha), own, alpha, 3, TOKEN, 1)
     fixed_sweep.sweep_docs(whole, (indptr, terms), ids, 0, 5, *args)
     for lo, hi in ((3, 5), (0, 1), (1, 3)):
         fixed_sweep.sweep_docs(z, (indptr, terms), ids, lo, hi, *args)
@@ -99,6 +128,12 @@ def test_counting_is_counting():
     for lo, hi in ((3, len(distinct)), (0, 3)):
         fixed_sweep.count_terms(out, z, by_term, lo, hi, np.float32(2.0))
     np.testing.assert_array_equal(out, 1 + 2 * n_vk)
+    inv, rows = (1 / (n_k + 9 * 0.3)).astype(np.float32), np.zeros((9, 4), np.float32)
+    for lo, hi in ((3, len(distinct)), (0, 3)):
+        fixed_sweep.count_rows(rows, z, by_term, lo, hi, np.float32(0.3), inv)
+    np.testing.assert_allclose(rows[distinct], ((n_vk + 0.3) * inv)[distinct], rtol=1e-6)
+    alpha = np.array([0.1, 2.0, 0.5, 0.0], np.float32)
+    np.testing.assert_allclose(slack(rows, alpha), rows @ alpha, rtol=1e-5)
     topic = np.zeros(4, np.int64)
     fixed_sweep.count_topics(topic, z, 0, len(z))
     np.testing.assert_array_equal(topic, n_k)
@@ -135,9 +170,11 @@ def test_chain_under_fixed_rows_visits_the_exact_law(n_topics):
     rows = rng.dirichlet(np.full(n_topics, 0.7), 6).astype(np.float32)
     ids = np.arange(4, dtype=np.uint64)
     z, own = np.zeros(10, np.uint16), np.zeros(n_topics, np.float32)
-    seen = np.empty((100_000, 10), np.uint16)
+    seen, mass = np.empty((100_000, 10), np.uint16), slack(rows, alpha)
     for sweep in range(len(seen)):
-        fixed_sweep.sweep_docs(z, (indptr, terms), ids, 0, 4, rows, own, alpha, 2, FOLD_IN, sweep)
+        fixed_sweep.sweep_docs(
+            z, (indptr, terms), ids, 0, 4, rows, mass, own, alpha, 2, FOLD_IN, sweep
+        )
         seen[sweep] = z
     for span in lda.spans(indptr):
         if not len(span):

@@ -20,7 +20,7 @@ def test_weights_are_ratios_of_the_joint(i):
     d = int(np.searchsorted(INDPTR, i, side="right") - 1)
     n_dk, n_vk, n_k = lda.counts(Z, INDPTR, TERMS, 3, N_TERMS, without=i)
     weight = np.empty(3)
-    total = token.weigh_into(weight, n_dk[d], ALPHA, n_vk[TERMS[i]], BETA, n_k, N_TERMS * BETA)
+    total = token.weigh_into(weight, n_dk[d], ALPHA, n_vk, TERMS[i], BETA, n_k, N_TERMS * BETA)
     logs = []
     for k in range(3):
         moved = Z.copy()
@@ -34,7 +34,7 @@ def test_fixed_rows_replace_the_word_factor():
     rng = np.random.default_rng(0)
     n_d, alpha, row = (rng.random(40).astype(np.float32) for _ in range(3))
     weight = np.empty(40, np.float32)
-    total = token.weigh_fixed_into(weight, n_d, alpha, row)
+    total = token.weigh_fixed_into(weight, n_d, alpha, row[None], 0)
     np.testing.assert_array_equal(weight, (n_d + alpha) * row)
     assert total == pytest.approx(weight.sum(dtype=np.float64), rel=1e-6)
 
@@ -42,8 +42,8 @@ def test_fixed_rows_replace_the_word_factor():
 def test_shift_moves_one_token_in_all_three_counts():
     rows = np.arange(12.0).reshape(3, 4)
     before = rows.copy()
-    token.shift(rows[0], rows[1], rows[2], 2, -1.0)
-    token.shift(rows[0], rows[1], rows[2], 3, 1.0)
+    token.shift(rows[0], rows, 1, rows[2], 2, -1.0)
+    token.shift(rows[0], rows, 1, rows[2], 3, 1.0)
     np.testing.assert_array_equal(rows - before, np.tile([0, 0, -1, 1], (3, 1)))
 
 

@@ -11,11 +11,11 @@ from bayou.run import shards
 ALPHA, BETA = np.array([0.2, 0.5, 0.1, 0.3]), 0.1
 
 
-def serial(work, ends):
+def serial(work, ends, cost=1.0):
     work(0, len(ends) - 1)
 
 
-def backwards(work, ends):
+def backwards(work, ends, cost=1.0):
     """One item at a time from the last: what no scheduler would do worse."""
     for i in reversed(range(len(ends) - 1)):
         work(i, i + 1)
@@ -100,7 +100,7 @@ def sweeps(each):
 
 
 def test_the_order_of_the_work_does_not_change_a_bit(monkeypatch):
-    monkeypatch.setattr(shards, "_SMALL", 0)
+    monkeypatch.setattr(shards, "_PIECE", 1e-6)
     whole = sweeps(serial)
     for actual, expected in zip(sweeps(backwards), whole, strict=True):
         np.testing.assert_array_equal(actual, expected)

@@ -14,7 +14,7 @@ from bayou.run import shards
 BETA = 0.01
 
 
-def serial(work, ends):
+def serial(work, ends, cost=1.0):
     work(0, len(ends) - 1)
 
 
@@ -66,10 +66,10 @@ def test_the_plan_adds_up():
         (50, None, (3, 0, 37)),
         (50, 2, (2, 0, 0)),
         (50, 10, (3, 0, 7)),
-        (1000, None, (1, 100, 6)),
+        (1000, None, (1, 100, 20)),
         (1000, 1, (1, 0, 0)),
         (1000, 4, (1, 0, 3)),
-        (1000, 20, (1, 13, 6)),
+        (1000, 30, (1, 9, 20)),
     ):
         plan = fast.make_plan(n_topics, 1000, n_sweeps, 0.0, (False, False))
         assert (plan.online, plan.sampled, plan.cavity) == expected
@@ -92,8 +92,8 @@ def test_without_a_plateau_all_planned_passes_are_made():
 
 
 def test_many_topics_are_sampled_in_between():
-    setup = make_setup(blocks(150), fast.MANY, n_sweeps=20, tol=-np.inf)
-    assert phases(trace(setup))[:3] == [(fast.ONLINE, 1), (fast.SAMPLED, 13), (fast.CAVITY, 6)]
+    setup = make_setup(blocks(150), fast.MANY, n_sweeps=34, tol=-np.inf)
+    assert phases(trace(setup))[:3] == [(fast.ONLINE, 1), (fast.SAMPLED, 13), (fast.CAVITY, 20)]
     state = fast.start(setup, np.full(fast.MANY, 0.1), BETA)
     for _ in range(14):
         state = fast.advance(state, setup)
@@ -189,7 +189,7 @@ def test_priors_are_learned_on_the_way():
 
 @pytest.mark.parametrize(("X", "n_topics"), [(blocks(200), 4), (nothing_to_find(200), 30)])
 def test_threads_change_nothing(X, n_topics, monkeypatch):
-    monkeypatch.setattr(shards, "_SMALL", 0)
+    monkeypatch.setattr(shards, "_PIECE", 1e-6)
     whole = trace(make_setup(X, n_topics))[-1]
     for n_threads in (1, 2, 4):
         with shards.Workers(n_threads) as workers:

@@ -10,7 +10,7 @@ from bayou.run import shards
 ALPHA, BETA, N_TERMS = np.array([0.2, 0.5, 0.1]), 0.1, 12
 
 
-def serial(work, ends):
+def serial(work, ends, cost=1.0):
     work(0, len(ends) - 1)
 
 
@@ -28,10 +28,10 @@ def swept(kind, chain, n_sweeps, each=serial):
         if kind == "gibbs":
             sampler.gibbs(state, counts, chain, ALPHA, BETA, step)
         elif kind == "snapshot":
-            sampler.snapshot(state, counts, chain, ALPHA, BETA, step, each)
+            sampler.snapshot(state, chain, ALPHA, BETA, step, each)
         else:
             sampler.metropolis(state, chain, ALPHA, BETA, step, each)
-    if kind == "mh":
+    if kind != "gibbs":
         counts = sampler.count_terms(state, chain, 3, each)
     return state, counts
 
@@ -63,7 +63,7 @@ def test_metropolis_is_its_twin_with_totals_renewed_between_passes():
     state = sampler.start(chain, 3, 2, serial)
     twin = state.copy()
     docs = [(d, list(span)) for d, span in enumerate(lda.spans(chain.tokens.indptr))]
-    words = [(v, np.flatnonzero(chain.tokens.terms == v).tolist()) for v in chain.index.terms]
+    words = [(v, np.flatnonzero(chain.tokens.terms == v).tolist()) for v in chain.by_term.terms]
     flat = np.full(3, BETA)
     for step in (1, 2, 3):
         sampler.metropolis(state, chain, ALPHA, BETA, step, serial)
@@ -85,7 +85,7 @@ def test_snapshot_of_a_single_token_is_exact():
             if kind == "gibbs":
                 sampler.gibbs(state, counts, chain, ALPHA, BETA, step)
             else:
-                sampler.snapshot(state, counts, chain, ALPHA, BETA, step, serial)
+                sampler.snapshot(state, chain, ALPHA, BETA, step, serial)
             seen.append(int(state[0, 0]))
         drawn.append(seen)
     assert drawn[0] == drawn[1]
@@ -104,7 +104,7 @@ def test_log_joint_is_the_lgamma_formula(kind):
 
 @KINDS
 def test_threads_change_nothing(kind, monkeypatch):
-    monkeypatch.setattr(shards, "_SMALL", 0)
+    monkeypatch.setattr(shards, "_PIECE", 1e-6)
     chain = make_chain(2, lengths=[5, 0, 17, 1] * 10)
     whole = swept(kind, chain, 5)[0]
     for n_threads in (2, 4):

@@ -87,17 +87,38 @@ def gibbs_sweep(z, indptr, terms, alpha, beta, n_terms, seed, sweep):
     return z
 
 
+def walk_document(z, span, alpha, row_of, stream):
+    """Every token of a document in turn from (n_dk + a_k) phi_k without itself, in place.
+
+    The number line is laid out in two parts, n_dk phi_k over the document's topics and a_k phi_k over
+    all. The topics stand in the order of their first tokens; one that loses its last token gives
+    its place to the last of the list.
+    """
+    listed = list(dict.fromkeys(int(z[i]) for i in span))
+    for i in span:
+        old = int(z[i])
+        n_d = np.bincount([z[j] for j in span if j != i], minlength=len(alpha))
+        row = row_of(i)
+        line = np.concatenate([(n_d * row)[listed], alpha * row])
+        place = pick(line, np.float32(stream.next()))
+        z[i] = listed[place] if place < len(listed) else place - len(listed)
+        if int(z[i]) not in listed:
+            listed.append(int(z[i]))
+        if old not in [int(z[j]) for j in span]:
+            listed[listed.index(old)] = listed[-1]
+            listed.pop()
+
+
 def snapshot_sweep(z, indptr, terms, alpha, beta, n_terms, seed, sweep):
     """Tokens see their document as it is and the terms as they were before the sweep."""
     before, z = z, z.copy()
-    n_topics = len(alpha)
+
+    def row_of(i):
+        _, n_vk, n_k = counts(before, indptr, terms, len(alpha), n_terms, without=i)
+        return (n_vk[terms[i]] + beta) / (n_k + n_terms * beta)
+
     for d, span in enumerate(spans(indptr)):
-        stream = Stream(seed, TOKEN, sweep, d)
-        for i in span:
-            n_dk = counts(z, indptr, terms, n_topics, n_terms, without=i)[0]
-            _, n_vk, n_k = counts(before, indptr, terms, n_topics, n_terms, without=i)
-            weights = (n_dk[d] + alpha) * (n_vk[terms[i]] + beta) / (n_k + n_terms * beta)
-            z[i] = pick(weights, np.float32(stream.next()))
+        walk_document(z, span, alpha, row_of, Stream(seed, TOKEN, sweep, d))
     return z
 
 
@@ -106,9 +127,7 @@ def fixed_sweep(z, indptr, terms, ids, rows, alpha, seed, purpose, sweep):
     z = z.copy()
     for d, span in enumerate(spans(indptr)):
         stream = Stream(seed, purpose, sweep, ids[d])
-        for i in span:
-            n_d = np.bincount([z[j] for j in span if j != i], minlength=len(alpha))
-            z[i] = pick((n_d + alpha) * rows[terms[i]], np.float32(stream.next()))
+        walk_document(z, span, alpha, lambda i: rows[terms[i]], stream)
     return z
 
 

@@ -25,7 +25,7 @@ ALPHA, BETA, N_TERMS = np.array([0.4, 0.9, 0.2]), 0.5, 5
 NAMES = ("joint", "sizes", "same document", "two documents", "first document")
 
 
-def serial(work, ends):
+def serial(work, ends, cost=1.0):
     work(0, len(ends) - 1)
 
 
@@ -129,9 +129,10 @@ def mean_joint(kind, chain, n_topics, alpha, beta, burn_in=300, n_sweeps=1500):
         if kind == "gibbs":
             sampler.gibbs(state, counts, chain, alpha, beta, step)
         elif kind == "snapshot":
-            sampler.snapshot(state, counts, chain, alpha, beta, step, serial)
+            sampler.snapshot(state, chain, alpha, beta, step, serial)
         else:
             sampler.metropolis(state, chain, alpha, beta, step, serial)
+        if kind != "gibbs":
             counts = sampler.count_terms(state, chain, n_topics, serial)
         if step > burn_in:
             values.append(sampler.log_joint(state, counts, chain, alpha, beta))
