@@ -170,7 +170,7 @@ def test_chain_under_fixed_rows_visits_the_exact_law(n_topics):
     rows = rng.dirichlet(np.full(n_topics, 0.7), 6).astype(np.float32)
     ids = np.arange(4, dtype=np.uint64)
     z, own = np.zeros(10, np.uint16), np.zeros(n_topics, np.float32)
-    seen, mass = np.empty((100_000, 10), np.uint16), slack(rows, alpha)
+    seen, mass = np.empty((250_000, 10), np.uint16), slack(rows, alpha)
     for sweep in range(len(seen)):
         fixed_sweep.sweep_docs(
             z, (indptr, terms), ids, 0, 4, rows, mass, own, alpha, 2, FOLD_IN, sweep
