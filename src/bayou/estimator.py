@@ -20,14 +20,21 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
+from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.metrics.likelihood import completion_halves
 from bayou.parts import topics as parts
 from bayou.posterior import Posterior
 from bayou.run.loop import Callback
-from bayou.run.shards import Workers, resolve_threads
+from bayou.run.shards import Workers
 
 E = TypeVar("E", bound="Estimator")
+
+# Kernels work in single precision: priors outside these bounds, and sums of counts beyond, would turn
+# into zero or infinity there.
+_LEAST, _MOST = 1e-30, 1e30
+_MOST_TOKENS = 1e18
+_OPTIONAL = ("n_sweeps", "n_docs", "max_time")  # parameters that may be None
 
 
 def runtime(default: Any) -> Any:
@@ -71,25 +78,33 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
         """Check what came in and give it the canonical form."""
+        if (
+            not reset
+            and is_frame(X)
+            and self.vocabulary_
+            and not hasattr(self, "feature_names_in_")
+        ):
+            X = Corpus.from_matrix(X)  # scikit-learn would take the columns as they stand
         if isinstance(X, Corpus):
             corpus = X if reset else self._aligned(X)
             if reset:
                 self.n_features_in_ = corpus.n_terms
                 if hasattr(self, "feature_names_in_"):
                     del self.feature_names_in_
-            if corpus.n_docs == 0:
-                raise DataError("the corpus has no documents; give at least one")
-            return corpus
+            if corpus.n_docs == 0 or corpus.n_terms == 0:
+                what = "documents" if corpus.n_docs == 0 else "terms"
+                raise DataError(f"the corpus has no {what}; give at least one")
+            return _bounded(corpus)
         given = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
         check_non_negative(given, type(self).__name__)
         names = getattr(self, "feature_names_in_", None) if reset else None
-        return Corpus.from_matrix(csr_array(given), vocabulary=names)
+        return _bounded(Corpus.from_matrix(csr_array(given), vocabulary=names))
 
     def _aligned(self, corpus: Corpus) -> Corpus:
         """The corpus in the columns of this model, by name where both sides have names."""
-        mine = self.posterior_.vocabulary
+        mine = self.vocabulary_
         if mine is not None and corpus.vocabulary is not None:
             if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
                 return corpus
@@ -119,7 +134,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _callbacks(self) -> list[Callback]:
         given = self.callbacks
-        return [given] if callable(given) else list(given or ())
+        if callable(given):
+            return [given]
+        if not isinstance(given, Iterable | None) or not all(map(callable, given or ())):
+            raise ValueError(f"callbacks must be functions of one Info; got {given!r}")
+        return list(given or ())
 
     # -- what users read -----------------------------------------------------------------------
 
@@ -164,6 +183,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Terms of equal probability come in the order of the columns.
         """
         check_is_fitted(self)
+        whole("n", n, 0)
         names = self._term_names()
         order = np.argsort(-self.posterior_.rows, axis=0, kind="stable")[:n]
         return [[names[v] for v in order[:, k]] for k in range(order.shape[1])]
@@ -209,10 +229,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         float64 array (samples, documents, topics)
         """
         check_is_fitted(self)
-        if n_samples < 1 or burn_in < 0:
-            raise ValueError(
-                f"n_samples must be at least 1 and burn_in at least 0; got {n_samples}, {burn_in}"
-            )
+        whole("n_samples", n_samples, 1)
+        whole("burn_in", burn_in, 0)
         corpus = self._corpus(X, reset=False)
         post = self.posterior_
         ids = parts.content_ids(parts.pairs_of(corpus.counts))
@@ -269,6 +287,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "seed": self.seed_,
             "n_features_in": self.n_features_in_,
             "n_iter": getattr(self, "n_iter_", 0),
+            "frame": hasattr(self, "feature_names_in_"),
         }
         return {
             "kind": kind,
@@ -295,6 +314,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         post = model.posterior_
         if post.n_terms != model.n_features_in_:
             raise ModelFileError("the model file's arrays and manifest disagree on the terms")
+        if learned.get("frame") and post.vocabulary is not None:
+            model.feature_names_in_ = np.array(list(post.vocabulary), dtype=object)
         return model
 
 
@@ -317,6 +338,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     if kind is None:
         raise ModelFileError(f"{Path(path).name} holds a {name!r}, which this bayou does not know")
     return kind._from_file(arrays, manifest)
+
+
+def _bounded(corpus: Corpus) -> Corpus:
+    """Refuse sums that single precision cannot carry through a fit."""
+    if corpus.n_tokens > _MOST_TOKENS:
+        raise DataError(
+            f"the counts add up to {corpus.n_tokens:.3g}, more than {_MOST_TOKENS:.0e}; scale them down"
+        )
+    return corpus
 
 
 def _moved(counts: csr_array, columns: NDArray[np.int64], n_terms: int) -> csr_array:
@@ -342,32 +372,46 @@ def _jsonable(name: str, value: Any) -> Any:
 
 def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
     """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
-    given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
+    try:
+        given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be a number, or one for each topic; got {alpha!r}") from None
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
         raise ValueError(
             f"alpha must be one number or one for each of {n_topics} topics; got shape {given.shape}"
         )
     out = np.ascontiguousarray(np.broadcast_to(given, (n_topics,)))
-    if not np.isfinite(out).all() or (out <= 0).any():
-        raise ValueError(f"alpha must be positive and finite; got {alpha!r}")
+    if not ((out >= _LEAST) & (out <= _MOST)).all():
+        raise ValueError(f"alpha must be positive, from {_LEAST:g} to {_MOST:g}; got {alpha!r}")
     return out.copy()
 
 
-def check_parameters(p: SimpleNamespace, whole: Iterable[str], positive: Iterable[str]) -> None:
-    """Refuse parameters that cannot be meant; ``whole`` are integers of at least 1 or None."""
-    for name in whole:
-        value = getattr(p, name)
-        if value is not None and (
-            not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1
-        ):
-            raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterable[str]) -> None:
+    """Refuse parameters that cannot be meant; ``counts`` are whole numbers of at least 1."""
+    for name in counts:
+        if getattr(p, name) is not None or name not in _OPTIONAL:
+            whole(name, getattr(p, name), 1)
     for name in positive:
-        value = getattr(p, name)
-        if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
-            raise ValueError(f"{name} must be a positive number; got {value!r}")
+        if getattr(p, name) is not None or name not in _OPTIONAL:
+            number(name, getattr(p, name), _LEAST)
     if p.n_topics > parts.MAX_TOPICS:
         raise ValueError(f"n_topics must be at most {parts.MAX_TOPICS}; got {p.n_topics}")
-    resolve_threads(p.n_threads)
+    if p.n_threads not in (None, -1):
+        whole("n_threads", p.n_threads, 1)
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+
+
+def number(name: str, value: Any, least: float, most: float = _MOST) -> None:
+    """Refuse what is not a number from ``least`` to ``most``."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not least <= float(value) <= most:
+        kind = "positive number" if least > 0 else "number"
+        raise ValueError(f"{name} must be a {kind}, from {least:g} to {most:g}; got {value!r}")
 
 
 def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.data.container import pack_strings, unpack_strings
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 
 _ARRAYS = ("rows", "alpha", "topic_tokens", "scores", "score_steps")
@@ -71,19 +71,40 @@ class Posterior:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Posterior:
         """The inverse of `arrays`; shapes are checked."""
-        try:
-            given = {name: arrays[f"posterior.{name}"] for name in _ARRAYS}
-            beta = float(arrays["posterior.beta"][0])
-        except (KeyError, IndexError) as error:
-            raise ModelFileError(f"the model file lacks the array {error}; save it again") from None
-        n_terms, n_topics = given["rows"].shape if given["rows"].ndim == 2 else (-1, -1)
-        if given["alpha"].shape != (n_topics,) or given["topic_tokens"].shape != (n_topics,):
-            raise ModelFileError(
-                "the arrays of the model file do not fit each other; save it again"
-            )
-        packed = arrays.get("posterior.vocabulary")
-        names = None if packed is None else unpack_strings(packed)
-        if names is not None and len(names) != n_terms:
-            raise ModelFileError(f"the model file names {len(names)} terms but has {n_terms}")
-        vocabulary = None if names is None else Vocabulary(names)
-        return cls(beta=beta, vocabulary=vocabulary, **given)
+        beta = arrays.get("posterior.beta", np.zeros(0))
+        given = {name: arrays.get(f"posterior.{name}", np.zeros(0)) for name in _ARRAYS}
+        n_terms, n_topics = shape = given["rows"].shape if given["rows"].ndim == 2 else (-1, -1)
+        n_scores = (given["scores"].size,)
+        check_arrays("rows", given["rows"], np.float32, shape)
+        check_arrays("beta", beta, np.float64, (1,))
+        for name in ("alpha", "topic_tokens"):
+            check_arrays(name, given[name], np.float64, (n_topics,))
+        check_arrays("scores", given["scores"], np.float64, n_scores, finite=False)
+        check_arrays("score_steps", given["score_steps"], np.int64, n_scores)
+        vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
+        return cls(beta=float(beta[0]), vocabulary=vocabulary, **given)
+
+
+def check_arrays(
+    name: str, array: Any, dtype: Any, shape: tuple[int, ...], *, finite: bool = True
+) -> None:
+    """Refuse an array of a model file that cannot be what its name says."""
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
+        raise ModelFileError(
+            f"the model file's array {name!r} is missing or does not fit the others; save it again"
+        )
+    if finite and not (np.isfinite(array) & (array >= 0)).all():
+        raise ModelFileError(f"the model file's array {name!r} holds impossible numbers")
+
+
+def unpack_vocabulary(packed: NDArray[Any] | None, n_terms: int) -> Vocabulary | None:
+    """The terms that `pack_strings` packed, or None where there are none."""
+    if packed is None:
+        return None
+    names = unpack_strings(packed)
+    if len(names) != n_terms:
+        raise ModelFileError(f"the model file names {len(names)} terms but has {n_terms}")
+    try:
+        return Vocabulary(names)
+    except DataError as error:
+        raise ModelFileError(f"the terms of the model file cannot be used: {error}") from None

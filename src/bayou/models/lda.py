@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
-from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
+from bayou.estimator import Estimator, check_parameters, number, one_of, resolve_alpha, whole
 from bayou.metrics.likelihood import completion_halves
 from bayou.parts import fast, prior, sampler, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
@@ -227,6 +227,7 @@ class LDA(Estimator):
             file exists: the result is that of an uninterrupted run, bit for bit.
         """
         p = self._checked_parameters()
+        whole("checkpoint_every", checkpoint_every, 1)
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
         saved = None if checkpoint is None else (checkpoint, checkpoint_every)
@@ -247,10 +248,13 @@ class LDA(Estimator):
         one_of("start", p.start, ("random", "fast"))
         if p.inference == "fast" and (p.start != "random" or p.burn_in is not None):
             raise ValueError("start and burn_in belong to the samplers; leave them out with 'fast'")
-        if not p.tol >= 0:
-            raise ValueError(f"tol must be at least 0; got {p.tol!r}")
-        if p.burn_in is not None and not 0 <= p.burn_in < (p.n_sweeps or SWEEPS):
-            raise ValueError(f"burn_in must be under n_sweeps; got {p.burn_in!r}")
+        number("tol", p.tol, 0.0)
+        if p.burn_in is not None:
+            whole("burn_in", p.burn_in, 0)
+            if p.burn_in >= (p.n_sweeps or SWEEPS):
+                raise ValueError(
+                    f"burn_in must be under n_sweeps = {p.n_sweeps or SWEEPS}; got {p.burn_in!r}"
+                )
         return p
 
     def _fit_fast(

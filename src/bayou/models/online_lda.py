@@ -24,17 +24,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayou.data.container import pack_strings, unpack_strings
+from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.vocabulary import Vocabulary
-from bayou.estimator import Estimator, check_parameters, one_of, resolve_alpha
+from bayou.estimator import Estimator, check_parameters, number, one_of, resolve_alpha, whole
 from bayou.kernels import rng
 from bayou.parts import prior, stream, topics
 from bayou.parts.topics import F32, F64, Each
-from bayou.posterior import Posterior
+from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
+
+LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
 
 
 class State(NamedTuple):
@@ -102,7 +104,7 @@ class OnlineLDA(Estimator):
         Size of the whole corpus [D], which sets how strong the topics are against their prior; None is as
         many as have been seen.
     tau, kappa : float
-        Step sizes (tau + t)^-kappa; kappa in (0.5, 1].
+        Step sizes (tau + t)^-kappa; tau at least 0.001, kappa in (0.5, 1].
     learn_alpha : bool
         Whether alpha is fitted along the way.
     max_time : float or None
@@ -152,7 +154,7 @@ class OnlineLDA(Estimator):
         y : ignored
         """
         p = self._checked_parameters()
-        corpus = self._corpus(X, reset=True)
+        corpus = self._documents(X, p, reset=True)
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
         p.n_docs = p.n_docs or corpus.n_docs
@@ -168,13 +170,23 @@ class OnlineLDA(Estimator):
         """Learn from more documents, in the order given, `batch_size` at a time."""
         p = self._checked_parameters()
         first = not hasattr(self, "state_")
-        corpus = self._corpus(X, reset=first)
+        corpus = self._documents(X, p, reset=first)
         if first:
             self.seed_ = self._resolve_seed()
             self._names = corpus.vocabulary
         batches = [corpus[i : i + p.batch_size] for i in range(0, corpus.n_docs, p.batch_size)]
         self._learn(None if first else self.state_, batches, p)
         return self
+
+    def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
+        """The documents; for sampling in whole counts, with one warning for all mini-batches."""
+        corpus = self._corpus(X, reset=reset)
+        if p.inference != "hybrid" or not corpus.is_fractional:
+            return corpus
+        corpus.tokens()  # warns
+        rounded = corpus.counts.copy()
+        np.rint(rounded.data, out=rounded.data)
+        return Corpus.from_matrix(rounded, vocabulary=corpus.vocabulary)
 
     def _learn(self, state: State | None, batches: list[Corpus], p: SimpleNamespace) -> None:
         with (
@@ -189,10 +201,11 @@ class OnlineLDA(Estimator):
                     return state, None
                 batch = batches[state.step - begin.step]
                 state = update(state, batch, p, self.seed_, workers.each)
+                self.state_ = state  # counts change in place: an error later on must not part them
                 return state, Info(state.step, last, p.inference, math.nan, 0.0)
 
             callbacks = [*bar, *self._callbacks()]
-            self.state_ = loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
+            loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
         self.n_iter_ = self.state_.step
 
     def _order(self, n_docs: int, n: int) -> NDArray[np.int64]:
@@ -205,13 +218,20 @@ class OnlineLDA(Estimator):
             p, ("n_topics", "n_passes", "batch_size", "n_samples", "n_docs"), ("beta", "max_time")
         )
         one_of("inference", p.inference, ("scvb0", "hybrid"))
-        if not isinstance(p.burn_in, int | np.integer) or p.burn_in < 0:
-            raise ValueError(f"burn_in must be a whole number of at least 0; got {p.burn_in!r}")
-        if not 0.5 < p.kappa <= 1.0 or not p.tau >= 0:
-            raise ValueError(
-                f"kappa must be in (0.5, 1] and tau at least 0; got {p.kappa!r}, {p.tau!r}"
-            )
+        whole("burn_in", p.burn_in, 0)
+        number("tau", p.tau, LEAST_TAU)
+        number("kappa", p.kappa, 0.5, 1.0)
+        if p.kappa == 0.5:
+            raise ValueError("kappa must be above 0.5, or the steps never come to rest; got 0.5")
         return p
+
+    @property
+    def vocabulary_(self) -> Vocabulary | None:
+        """The terms by name, or None."""
+        return self._names
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")  # `posterior_` would be computed only to be thrown away
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
@@ -219,11 +239,13 @@ class OnlineLDA(Estimator):
         if not hasattr(self, "state_"):
             raise AttributeError("posterior_: nothing has been fitted yet")
         s = self.state_
-        inv = (1.0 / (s.topic + len(s.raw) * s.beta)).astype(np.float32)
+        # summed anew: along a stream n_k and the single-precision n_vk round differently
+        totals = s.scale * topics.topic_totals(s.raw)
+        inv = (1.0 / (totals + len(s.raw) * s.beta)).astype(np.float32)
         rows = (s.raw * np.float32(s.scale) + np.float32(s.beta)) * inv
         none = np.zeros(0)
         return Posterior(
-            rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.topic,
+            rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=totals,
             scores=none, score_steps=none.astype(np.int64), vocabulary=self._names,
         )  # fmt: skip
 
@@ -232,6 +254,12 @@ class OnlineLDA(Estimator):
         return checkpoint.arrays_of(self.state_) | names
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.state_ = checkpoint.state_of(State, arrays)
-        packed = arrays.get("vocabulary")
-        self._names = None if packed is None else Vocabulary(unpack_strings(packed))
+        state = checkpoint.state_of(State, arrays)
+        shape = np.shape(state.raw) if np.ndim(state.raw) == 2 else (-1, -1)
+        check_arrays("raw", state.raw, np.float32, shape)
+        check_arrays("topic", state.topic, np.float64, shape[1:])
+        check_arrays("alpha", state.alpha, np.float64, shape[1:])
+        for name in ("step", "n_seen", "scale", "beta"):
+            check_arrays(name, np.array(getattr(state, name), np.float64), np.float64, ())
+        self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])
+        self.state_ = state

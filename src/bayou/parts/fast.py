@@ -214,7 +214,9 @@ def _next(state: State, setup: Setup) -> State:
     fell = len(mine) > 1 and mine[-1] < mine.max() - FELL
     flat = len(mine) > PATIENCE and mine[-1] - mine[-1 - PATIENCE] < PATIENCE * plan.tol
     if state.phase == ONLINE and (since >= plan.online or fell):
-        return _enter(state, setup, SAMPLED if plan.sampled and setup.whole else CAVITY)
+        if plan.sampled and setup.whole:
+            return _enter(state, setup, SAMPLED)
+        return _enter(state, setup, CAVITY if plan.cavity else DONE)
     if state.phase == SAMPLED and (since >= plan.sampled or flat):
         return _enter(state, setup, CAVITY)
     if state.phase == CAVITY and (since >= plan.cavity or flat or fell):

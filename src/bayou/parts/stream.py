@@ -87,7 +87,7 @@ def hybrid_step(
             fixed_sweep.count_terms(g.raw, z, tuple(index), lo, hi, np.float32(share / scale))
 
     each(terms, index.termptr, 5.0 * p.n_samples)
-    return _moved(g, doc_topic, rho, gain, scale, each), doc_topic
+    return _moved(g, rho * gain * _column_sums(doc_topic), rho, scale, each), doc_topic
 
 
 def _draw(tokens: Tokens, rows: F32, p: Local, each: Each) -> tuple[U16, F32]:
@@ -142,15 +142,22 @@ def scvb0_step(
         kernels.plain_terms(g.raw, tuple(index), lo, hi, theta, ratio, g.raw, s32, b32, share)
 
     each(docs, pairs.indptr, 1.5 * n_topics * rate[0])
+    before = _column_sums(g.raw[index.terms])
     each(terms, index.termptr, 0.3 * n_topics)
-    return _moved(g, doc_topic, rho, gain, scale, each), doc_topic
+    # n_k gains what n_vk gains: the documents' counts are averages over passes and would let it drift
+    gained = scale * (_column_sums(g.raw[index.terms]) - before)
+    return _moved(g, gained, rho, scale, each), doc_topic
 
 
-def _moved(g: Global, doc_topic: F32, rho: float, gain: float, scale: float, each: Each) -> Global:
+def _column_sums(matrix: F32) -> F64:
+    sums = np.zeros(matrix.shape[1])
+    kernels.column_sums(sums, matrix, 0, len(matrix))
+    return sums
+
+
+def _moved(g: Global, gained: F64, rho: float, scale: float, each: Each) -> Global:
     """The totals after a batch, and the scale multiplied in before it gets too small."""
-    gained = np.zeros_like(g.topic)
-    kernels.column_sums(gained, doc_topic, 0, len(doc_topic))
-    topic = (1.0 - rho) * g.topic + rho * gain * gained
+    topic = (1.0 - rho) * g.topic + gained
     if scale < _FOLD:
         em.rescale(g.raw, scale, each)
         scale = 1.0

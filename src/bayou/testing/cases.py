@@ -1,0 +1,182 @@
+"""What the laws work with: corpora, targets, saved bytes, and equality to the last bit."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+import bayou.estimator
+from bayou.data.corpus import Corpus
+from bayou.data.synthetic import sample_lda
+from bayou.run import shards
+
+SEED = 7
+# One array of rows a document; `sample` has the documents on its second axis.
+ROW_METHODS = ("transform", "sample", "predict", "predict_proba", "decision_function")
+
+
+class Case(NamedTuple):
+    """An unfitted model and the corpus it is tried on."""
+
+    model: Any
+    corpus: Corpus
+
+    def fresh(self, **params: Any) -> Any:
+        """An unfitted copy with a fixed seed on one thread, and whatever else is asked for."""
+        settings = {"random_state": SEED, "n_threads": 1} | params
+        known = self.model.get_params()
+        return clone(self.model).set_params(**{k: v for k, v in settings.items() if k in known})
+
+    def fitted(self, corpus: Corpus | None = None, **params: Any) -> Any:
+        """A fitted copy."""
+        return fit(self.fresh(**params), self.corpus if corpus is None else corpus)
+
+
+def small_corpus() -> Corpus:
+    """Sixty short documents with named terms."""
+    corpus, _ = sample_lda(60, 3, 40, doc_length=30, beta=0.1, seed=3)
+    return Corpus.from_matrix(corpus.counts, vocabulary=[f"term{v:02d}" for v in range(40)])
+
+
+def long_corpus() -> Corpus:
+    """Few documents of many distinct terms: long enough for threads to get in each other's way."""
+    corpus, _ = sample_lda(32, 3, 1500, doc_length=1500, beta=1.0, seed=4)
+    return corpus
+
+
+def always_threads() -> Any:
+    """While this context lasts, work is cut into pieces however little there is of it.
+
+    Otherwise a law about threads would compare one thread with itself wherever a piece is too small
+    to be worth handing out.
+    """
+    return mock.patch.object(shards, "_PIECE", 1)
+
+
+def target_of(model: Any, corpus: Corpus) -> Any:
+    """What to give as ``y``: nothing, or a target that follows from the text of each document.
+
+    The share of a document's tokens in the first half of the terms: as it is for a regressor, cut
+    at one half for a classifier, with its complement as a second label for a multi-label model.
+    """
+    tags = get_tags(model)
+    if not tags.target_tags.required:
+        return None
+    half = np.asarray(corpus.counts[:, : corpus.n_terms // 2].sum(axis=1)).ravel()
+    share = half / np.maximum(corpus.doc_lengths(), 1.0)
+    if tags.estimator_type == "regressor":
+        return share
+    classes = (share > 0.5).astype(np.int64)
+    if tags.target_tags.multi_output and not tags.target_tags.single_output:
+        return np.column_stack([classes, 1 - classes])
+    return classes
+
+
+def fit(model: Any, corpus: Corpus, **beside: Any) -> Any:
+    """Fit with a target where one is needed."""
+    y = target_of(model, corpus)
+    return model.fit(corpus, **beside) if y is None else model.fit(corpus, y, **beside)
+
+
+def partial_fit(model: Any, corpus: Corpus) -> Any:
+    """Learn one batch, with a target and the list of classes where they are wanted."""
+    y = target_of(model, corpus)
+    if y is None:
+        return model.partial_fit(corpus)
+    wanted = "classes" in inspect.signature(model.partial_fit).parameters
+    return model.partial_fit(corpus, y, **({"classes": [0, 1]} if wanted else {}))
+
+
+def takes_checkpoint(model: Any) -> bool:
+    """Whether `fit` can write where it is and go on from there."""
+    return "checkpoint" in inspect.signature(model.fit).parameters
+
+
+def row_methods(model: Any) -> list[str]:
+    """The methods of this model that give something for each document."""
+    return [name for name in ROW_METHODS if hasattr(model, name)]
+
+
+def rows_of(model: Any, method: str, X: Any) -> Any:
+    """The answer of a method with the documents on the first axis."""
+    out = np.asarray(getattr(model, method)(X))
+    return np.moveaxis(out, 1, 0) if method == "sample" else out
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """A place for files that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def saved(model: Any) -> bytes:
+    """The bytes of the model's file."""
+    with folder() as here:
+        model.save(here / "model.bayou")
+        return (here / "model.bayou").read_bytes()
+
+
+def reloaded(model: Any) -> Any:
+    """The model after a way through a file."""
+    with folder() as here:
+        model.save(here / "model.bayou")
+        return bayou.estimator.load(here / "model.bayou")
+
+
+def with_rows(corpus: Corpus, rows: Any) -> Corpus:
+    """The corpus with further documents behind it."""
+    both = np.vstack([corpus.counts.toarray(), np.asarray(rows, np.float32)])
+    return Corpus.from_matrix(csr_array(both), vocabulary=corpus.vocabulary)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality to the last bit, through containers and plain objects."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and _equal_items(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    plain = getattr(type(a), "__eq__", None) is object.__eq__
+    if plain and hasattr(a, "__dict__"):
+        return same(vars(a), vars(b))
+    return bool(a == b) or repr(a) == repr(b)  # NaN is not equal to itself
+
+
+def _equal_items(a: Any, b: Any) -> bool:
+    if a.dtype == object:
+        return all(map(same, a.ravel().tolist(), b.ravel().tolist()))
+    return bool(a.tobytes() == b.tobytes())
+
+
+def expect(true: Any, complaint: str) -> None:
+    """Raise AssertionError with the complaint, under ``python -O`` too."""
+    if not true:
+        raise AssertionError(complaint)
+
+
+def expect_error(kind: type[BaseException], complaint: str, call: Any, *args: Any) -> None:
+    """Demand that the call raises this kind of error."""
+    try:
+        call(*args)
+    except kind:
+        return
+    except Exception as error:
+        text = f"{complaint}: expected {kind.__name__}, got {type(error).__name__}: {error}"
+        raise AssertionError(text) from error
+    raise AssertionError(f"{complaint}: nothing was raised")

@@ -1,0 +1,148 @@
+"""Laws of the door: odd documents are legal, and what cannot be meant is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bayou.data.corpus import Corpus
+from bayou.testing.cases import (
+    Case,
+    expect,
+    expect_error,
+    fit,
+    partial_fit,
+    row_methods,
+    rows_of,
+    same,
+    target_of,
+    with_rows,
+)
+
+
+def odd_documents_fit(case: Case) -> None:
+    """Empty documents and documents of one token can be learned from, alone or among others."""
+    n_terms = case.corpus.n_terms
+    odd = np.vstack([np.zeros((3, n_terms)), np.eye(2, n_terms)])
+    _sound(case, with_rows(case.corpus, odd))
+    if target_of(case.model, case.corpus) is None:  # a target with one value teaches nothing
+        for rows in (np.zeros((4, n_terms)), np.eye(1, n_terms), np.zeros((1, n_terms))):
+            _sound(case, Corpus.from_matrix(rows))
+
+
+def odd_documents_transform(case: Case) -> None:
+    """Empty, one-token and unseen-term documents get finite answers; empty ones are alike."""
+    model = case.fitted()
+    n_terms = case.corpus.n_terms
+    rows = np.vstack([np.zeros((2, n_terms)), np.eye(2, n_terms), np.zeros((1, n_terms))])
+    unseen = Corpus.from_matrix([[3, 2]], vocabulary=["never seen", "nor this"])
+    for method in row_methods(model):
+        out = rows_of(model, method, Corpus.from_matrix(rows))
+        finite = out.dtype.kind not in "fc" or bool(np.isfinite(out).all())
+        expect(finite, f"{method} of odd documents is not finite")
+        for d in (1, 4):
+            expect(same(out[d].copy(), out[0].copy()), f"{method} of empty documents differs")
+        if case.corpus.vocabulary is not None:
+            got = rows_of(model, method, unseen)
+            expect(
+                same(got[0].copy(), out[0].copy()), f"{method} of unseen terms is not that of none"
+            )
+
+
+def unused_terms(case: Case) -> None:
+    """Terms that never occur are legal and make no difference to whether the topics are sound."""
+    wide = np.hstack([case.corpus.counts.toarray(), np.zeros((case.corpus.n_docs, 5))])
+    model = _sound(case, Corpus.from_matrix(wide))
+    expect(model.components_.shape[1] == wide.shape[1], "a topic has one entry for every term")
+
+
+def forms_are_equal(case: Case) -> None:
+    """A dense array, a sparse matrix and a corpus of the same counts teach and get the same."""
+    dense = case.corpus.counts.toarray()
+    y = target_of(case.model, case.corpus)
+    models = [case.fresh().fit(X, y) for X in (dense, csr_array(dense), Corpus.from_matrix(dense))]
+    answers = [m.transform(X) for m in models for X in (dense, csr_array(dense).tocsc())]
+    expect(all(same(a, answers[0]) for a in answers), "the answer depends on the form of the input")
+
+
+def wrong_width_raises(case: Case) -> None:
+    """Documents over another number of unnamed terms are refused."""
+    model = case.fitted()
+    dense = case.corpus.counts.toarray()
+    for X in (dense[:, 1:], np.hstack([dense, dense]), csr_array(dense[:, :-1])):
+        expect_error(ValueError, f"transform of width {X.shape[1]}", model.transform, X)
+        expect_error(ValueError, "a corpus of that width", model.transform, Corpus.from_matrix(X))
+
+
+def bad_counts_raise(case: Case) -> None:
+    """NaN, infinite and negative counts are refused when fitting and when predicting."""
+    model = case.fitted()
+    for bad in (np.nan, np.inf, -1.0):
+        X = case.corpus.counts.toarray().astype(np.float64)
+        y = target_of(case.model, case.corpus)
+        X[2, 1] = bad
+        for form in (X, csr_array(X)):
+            expect_error(ValueError, f"fit with a count of {bad}", case.fresh().fit, form, y)
+            expect_error(ValueError, f"transform of a count of {bad}", model.transform, form)
+
+
+def names_align(case: Case) -> None:
+    """A corpus whose terms stand in another order, with others among them, is matched by name."""
+    if case.corpus.vocabulary is None:
+        return
+    names = list(case.corpus.vocabulary)
+    counts = case.corpus.counts.toarray()
+    counts[:, 0] = 0.0  # the first term is one that the other corpus does not know
+    mine = Corpus.from_matrix(counts, vocabulary=names)
+    moved = np.hstack([counts[:, :0:-1], np.full((len(counts), 1), 2.0)])
+    other = Corpus.from_matrix(moved, vocabulary=[*names[:0:-1], "not in the model"])
+    model = case.fitted()
+    for method in row_methods(model):
+        expect(
+            same(rows_of(model, method, other), rows_of(model, method, mine)),
+            f"{method} does not match terms by name",
+        )
+
+
+def one_batch(case: Case) -> None:
+    """`partial_fit` works from the first batch on, be it one document, and an empty one at that."""
+    if not hasattr(case.model, "partial_fit"):
+        return
+    empty = Corpus.from_matrix(
+        np.zeros((1, case.corpus.n_terms)), vocabulary=case.corpus.vocabulary
+    )
+    for batches in ([case.corpus[:1]], [empty], [empty, case.corpus[:1], case.corpus[1:]]):
+        model = case.fresh()
+        for batch in batches:
+            partial_fit(model, batch)
+        _check(model, case.corpus)
+    narrow = np.ones((2, case.corpus.n_terms - 1))
+    expect_error(ValueError, "partial_fit of another width", model.partial_fit, narrow)
+
+
+def _sound(case: Case, corpus: Corpus) -> Any:
+    model = fit(case.fresh(), corpus)
+    _check(model, corpus)
+    return model
+
+
+def _check(model: Any, corpus: Corpus) -> None:
+    rows: NDArray[Any]
+    for what, rows in (("topics", model.components_), ("proportions", model.transform(corpus))):
+        expect(np.isfinite(rows).all() and (rows >= 0).all(), f"{what} are not finite")
+        expect(np.abs(rows.sum(axis=1) - 1).max() < 1e-9, f"{what} do not sum to one")
+
+
+LAWS = (
+    odd_documents_fit,
+    odd_documents_transform,
+    unused_terms,
+    forms_are_equal,
+    wrong_width_raises,
+    bad_counts_raise,
+    names_align,
+    one_batch,
+)

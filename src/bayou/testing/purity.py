@@ -1,0 +1,117 @@
+"""Laws of prediction: it changes nothing, and a document's answer is its own."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from bayou.testing.cases import (
+    Case,
+    expect,
+    expect_error,
+    row_methods,
+    rows_of,
+    same,
+    saved,
+    target_of,
+)
+
+
+def predict_is_pure(case: Case) -> None:
+    """Prediction leaves every attribute and the file as they were, and repeats itself."""
+    model = case.fitted()
+    before, file = copy.deepcopy(vars(model)), saved(model)
+    for method in [*row_methods(model), "score"]:
+        first, second = _answer(case, model, method), _answer(case, model, method)
+        expect(same(first, second), f"{method} gives something else the second time")
+        changed = [
+            k for k in {*before, *vars(model)} if not same(before.get(k), vars(model).get(k))
+        ]
+        expect(not changed, f"{method} changes the attributes {sorted(changed)}")
+        expect(saved(model) == file, f"{method} changes what is saved")
+
+
+def rows_are_independent(case: Case) -> None:
+    """The answer for a document does not depend on the documents around it."""
+    model = case.fitted()
+    for method in row_methods(model):
+        whole = rows_of(model, method, case.corpus)
+        for lo, hi in ((0, 1), (3, 4), (5, 25)):
+            part = rows_of(model, method, case.corpus[lo:hi])
+            expect(
+                same(part, whole[lo:hi].copy()), f"{method} of documents {lo} to {hi} alone differs"
+            )
+
+
+def order_is_irrelevant(case: Case) -> None:
+    """Documents in another order get the same answers; the score is a mean over them."""
+    model = case.fitted()
+    order = np.random.default_rng(0).permutation(case.corpus.n_docs)
+    for method in row_methods(model):
+        there = rows_of(model, method, case.corpus)[order]
+        expect(
+            same(rows_of(model, method, case.corpus[order]), there),
+            f"{method} depends on the order",
+        )
+    one, other = (_answer(case, model, "score", case.corpus[o]) for o in (slice(None), order))
+    expect(math.isclose(one, other, rel_tol=1e-9), "score depends on the order")
+
+
+def input_is_untouched(case: Case) -> None:
+    """Fitting and predicting do not write into the data."""
+    before = copy.deepcopy(vars(case.corpus)["counts"].data)
+    model = case.fitted()
+    for method in [*row_methods(model), "score"]:
+        _answer(case, model, method)
+    expect(same(case.corpus.counts.data, before), "the counts of the corpus were changed")
+
+
+def topics_are_distributions(case: Case) -> None:
+    """Rows of `components_` and of `transform` are finite, not negative and sum to one."""
+    model = case.fitted()
+    _distributions("components_", model.components_)
+    sums = model.posterior_.rows.sum(axis=0, dtype=np.float64)
+    expect(np.abs(sums - 1.0).max() < 1e-5, "topics as the posterior holds them do not sum to one")
+    _distributions("transform", model.transform(case.corpus))
+    if hasattr(model, "sample"):
+        _distributions("sample", model.sample(case.corpus[:10]))
+    expect(np.isfinite(_answer(case, model, "score")), "score is not finite")
+    n_topics = len(model.components_)
+    expect(model.transform(case.corpus).shape == (case.corpus.n_docs, n_topics), "a wrong shape")
+    expect(len(model.get_feature_names_out()) == n_topics, "as many output names as topics")
+
+
+def unfitted_refuses(case: Case) -> None:
+    """A model that has learned nothing says so."""
+    model = case.fresh()
+    for method in row_methods(model):
+        expect_error(NotFittedError, f"{method} before fit", getattr(model, method), case.corpus)
+    expect_error(NotFittedError, "save before fit", saved, model)
+
+
+def _answer(case: Case, model: Any, method: str, corpus: Any = None) -> Any:
+    corpus = case.corpus if corpus is None else corpus
+    if method != "score":
+        return rows_of(model, method, corpus)
+    return model.score(corpus, target_of(model, corpus))
+
+
+def _distributions(what: str, rows: Any) -> None:
+    expect(np.isfinite(rows).all(), f"{what} is not finite")
+    expect((rows >= 0).all(), f"{what} has negative entries")
+    off = np.abs(rows.sum(axis=-1) - 1.0).max(initial=0.0)
+    expect(off < 1e-9, f"rows of {what} miss 1 by {off:.2e}")
+
+
+LAWS = (
+    predict_is_pure,
+    rows_are_independent,
+    order_is_irrelevant,
+    input_is_untouched,
+    topics_are_distributions,
+    unfitted_refuses,
+)

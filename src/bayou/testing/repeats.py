@@ -1,0 +1,154 @@
+"""Laws of repetition: seeds, threads, files and interruptions."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bayou.data.corpus import Corpus
+from bayou.testing.cases import (
+    Case,
+    always_threads,
+    expect,
+    fit,
+    folder,
+    long_corpus,
+    partial_fit,
+    reloaded,
+    row_methods,
+    rows_of,
+    same,
+    saved,
+    takes_checkpoint,
+)
+
+_BATCH = 7  # documents; not a divisor of the corpus, so the last batch is a short one
+
+
+def seed_decides(case: Case) -> None:
+    """Equal seeds give equal files; another seed gives other topics."""
+    model = case.fitted()
+    expect(saved(case.fitted()) == saved(model), "the same seed gives another file")
+    if len(model.components_) > 1:
+        other = case.fitted(random_state=8).components_
+        expect(not np.array_equal(other, model.components_), "another seed gives the same topics")
+
+
+def fit_forgets(case: Case) -> None:
+    """Fitting a fitted model again is fitting a fresh one."""
+    other = Corpus.from_matrix(case.corpus.counts[:, 1:][::2])
+    model = fit(case.fitted(), other)
+    expect(saved(model) == saved(case.fitted(other)), "something is left of the first fit")
+
+
+def threads_are_irrelevant(case: Case) -> None:
+    """One, two and four threads give the same file and the same answers."""
+    for corpus in (case.corpus, long_corpus()):
+        with always_threads():
+            _same_on_threads(case, corpus)
+
+
+def _same_on_threads(case: Case, corpus: Corpus) -> None:
+    models = {n: case.fitted(corpus, n_threads=n) for n in (1, 2, 4)}
+    for n, model in models.items():
+        expect(saved(model) == saved(models[1]), f"{n} threads give another file than one")
+    for method in row_methods(models[1]):
+        one = rows_of(models[1].set_params(n_threads=1), method, corpus)
+        for n in (2, 4):
+            many = rows_of(models[1].set_params(n_threads=n), method, corpus)
+            expect(same(many, one), f"{method} on {n} threads differs from one")
+
+
+def running_is_not_saved(case: Case) -> None:
+    """How a model was run (threads, callbacks) is not in its file."""
+    known = case.model.get_params()
+    plain = saved(case.fitted())
+    settings: dict[str, Any] = {"n_threads": 2, "callbacks": [lambda info: None], "max_time": 1e6}
+    for name, value in settings.items():
+        if name in known:
+            expect(saved(case.fitted(**{name: value})) == plain, f"{name} is in the file")
+
+
+def files_round_trip(case: Case) -> None:
+    """A loaded model is the model: same answers, same file, and it learns the same again."""
+    model = case.fitted()
+    back = reloaded(model)
+    expect(type(back) is type(model), "the file gives another kind of model")
+    expect(saved(back) == saved(model), "saving the loaded model gives another file")
+    _same_answers(model, back, case.corpus)
+    for name in ("components_", "alpha_", "beta_", "seed_", "n_iter_", "n_features_in_"):
+        if hasattr(model, name):
+            expect(same(getattr(back, name), getattr(model, name)), f"{name} differs after loading")
+    again = fit(back.set_params(n_threads=1), case.corpus)
+    expect(saved(again) == saved(model), "the loaded model learns something else")
+
+
+def pickles_round_trip(case: Case) -> None:
+    """A pickled model is the model, fitted or not."""
+    model = case.fitted()
+    back = pickle.loads(pickle.dumps(model))
+    expect(saved(back) == saved(model), "the pickled model saves another file")
+    _same_answers(model, back, case.corpus)
+    empty = pickle.loads(pickle.dumps(case.fresh()))
+    expect(saved(fit(empty, case.corpus)) == saved(model), "the pickled model learns otherwise")
+
+
+def resume_equals_uninterrupted(case: Case) -> None:
+    """Training stopped anywhere goes on from its checkpoint as if it had not been."""
+    if not takes_checkpoint(case.model):
+        return
+    whole = case.fitted()
+    n, file = int(whole.n_iter_), saved(whole)
+    for stop in sorted({1, 2, n // 2, n - 1, n} & set(range(1, n + 1))):
+        with folder() as here:
+            path = here / "checkpoint.bayou"
+            stopped = case.fresh(callbacks=[lambda info, at=stop: info.step >= at])
+            fit(stopped, case.corpus, checkpoint=path, checkpoint_every=1)
+            expect(int(stopped.n_iter_) == stop, f"a callback at pass {stop} did not stop training")
+            model = fit(case.fresh(), case.corpus, checkpoint=path, checkpoint_every=1)
+            expect(saved(model) == file, f"resumed after pass {stop} of {n}, the file differs")
+
+
+def stream_survives_files(case: Case) -> None:
+    """A stream may be cut by saving and loading anywhere; nothing of it is lost."""
+    if not hasattr(case.model, "partial_fit"):
+        return
+    model, cut, pickled = case.fresh(), case.fresh(), case.fresh()
+    for batch in _batches(case.corpus):
+        partial_fit(model, batch)
+        cut = reloaded(partial_fit(cut, batch)).set_params(n_threads=1)
+        pickled = pickle.loads(pickle.dumps(partial_fit(pickled, batch)))
+        expect(saved(cut) == saved(model), "a stream that went through a file goes on differently")
+        expect(saved(pickled) == saved(model), "a pickled stream goes on differently")
+    expect(_has_moved(case, model), "the later batches changed nothing")
+
+
+def _has_moved(case: Case, model: Any) -> bool:
+    first = partial_fit(case.fresh(), case.corpus[:_BATCH])
+    return len(model.components_) == 1 or not same(first.components_, model.components_)
+
+
+def _batches(corpus: Corpus) -> Iterator[Corpus]:
+    for lo in range(0, corpus.n_docs, _BATCH):
+        yield corpus[lo : lo + _BATCH]
+
+
+def _same_answers(model: Any, other: Any, corpus: Corpus) -> None:
+    for method in row_methods(model):
+        one, two = rows_of(model, method, corpus), rows_of(other, method, corpus)
+        expect(same(one, two), f"{method} differs afterwards")
+
+
+LAWS = (
+    seed_decides,
+    fit_forgets,
+    threads_are_irrelevant,
+    running_is_not_saved,
+    files_round_trip,
+    pickles_round_trip,
+    resume_equals_uninterrupted,
+    stream_survives_files,
+)

@@ -1,0 +1,177 @@
+"""Models that each break one law, with the name of the law."""
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from bayou import LDA, Corpus, OnlineLDA
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Sound(OnlineLDA):
+    n_topics: int = 3
+    n_passes: int = 1
+
+
+class _Remembers(_Sound):
+    def transform(self, X):
+        self.last_ = np.asarray(super().transform(X))
+        return self.last_
+
+
+class _WearsOut(_Sound):
+    def transform(self, X):
+        out = super().transform(X)
+        self.state_.raw[0, 0] += 1.0
+        return out
+
+
+class _Varies(_Sound):
+    _calls = count()
+
+    def transform(self, X):
+        return np.roll(super().transform(X), next(self._calls), axis=1)
+
+
+class _OrderMatters(_Sound):
+    def transform(self, X):
+        out = super().transform(X)
+        return np.roll(out, 1, axis=1) if out[0, 0] > out[-1, 0] else out
+
+
+class _NeighboursMatter(_Sound):
+    def transform(self, X):
+        out = super().transform(X)
+        out += out.mean(axis=0)
+        return out / out.sum(axis=1, keepdims=True)
+
+
+class _ThreadsMatter(_Sound):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.state_.raw[0, 0] += self.n_threads or 0
+        return self
+
+
+class _ThreadsMatterLater(_Sound):
+    def transform(self, X):
+        return np.roll(super().transform(X), self.n_threads or 0, axis=1)
+
+
+class _LosesCount(_Sound):
+    def _restore(self, arrays):
+        super()._restore(arrays)
+        self.state_ = self.state_._replace(step=0)
+
+
+class _RoundsInFile(_Sound):
+    def _payload(self):
+        arrays = super()._payload()
+        return arrays | {"state.raw": np.round(arrays["state.raw"], 1)}
+
+
+class _IgnoresSeed(_Sound):
+    def _resolve_seed(self):
+        return 4
+
+
+class _Unseeded(_Sound):
+    _seeds = count()
+
+    def _resolve_seed(self):
+        return next(self._seeds)
+
+
+class _NotNormalised(_Sound):
+    def transform(self, X):
+        return super().transform(X) * 1.001
+
+
+class _TakesAnyWidth(_Sound):
+    def _corpus(self, X, *, reset):
+        if not reset and not isinstance(X, Corpus) and X.shape[1] != self.n_features_in_:
+            X = np.resize(np.asarray(X.todense() if hasattr(X, "todense") else X),
+                          (X.shape[0], self.n_features_in_))  # fmt: skip
+        return super()._corpus(X, reset=reset)
+
+
+class _IgnoresNames(_Sound):
+    def _aligned(self, corpus):
+        counts = corpus.counts[:, : self.n_features_in_]
+        counts.resize((corpus.n_docs, self.n_features_in_))
+        return Corpus.from_matrix(counts)
+
+
+class _NeedsTokens(_Sound):
+    def transform(self, X):
+        out = super().transform(X)
+        empty = self._corpus(X, reset=False).doc_lengths() == 0
+        out[empty] = np.nan
+        return out
+
+
+class _WritesInput(_Sound):
+    def fit(self, X, y=None):
+        super().fit(X)
+        if isinstance(X, Corpus):
+            X.counts.data[:1] += 1
+        return self
+
+
+class _Accumulates(_Sound):
+    def fit(self, X, y=None):
+        before = self.state_.n_seen if hasattr(self, "state_") else 0
+        super().fit(X)
+        self.state_ = self.state_._replace(n_seen=self.state_.n_seen + before)
+        return self
+
+
+class _SetsParameter(_Sound):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.n_docs = self.n_docs or 60
+        return self
+
+
+class _WorksInConstructor(_Sound):
+    def __init__(self, *, n_topics=3, random_state=None, n_threads=None):
+        super().__init__(n_topics=n_topics, random_state=random_state, n_threads=n_threads)
+        self.table = np.zeros(n_topics)
+
+    @classmethod
+    def _get_param_names(cls):
+        return ["n_topics", "random_state", "n_threads"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _UnsafeResume(LDA):
+    n_topics: int = 3
+
+    def _resumed(self, kind, corpus, saved):
+        state = super()._resumed(kind, corpus, saved)
+        return state if state is None else state._replace(step=state.step + 1)
+
+
+BROKEN = [
+    (_Remembers(), "predict_is_pure"),
+    (_WearsOut(), "predict_is_pure"),
+    (_Varies(), "predict_is_pure"),
+    (_OrderMatters(), "order_is_irrelevant"),
+    (_NeighboursMatter(), "rows_are_independent"),
+    (_ThreadsMatter(), "threads_are_irrelevant"),
+    (_ThreadsMatterLater(), "threads_are_irrelevant"),
+    (_LosesCount(), "stream_survives_files"),
+    (_RoundsInFile(), "files_round_trip"),
+    (_IgnoresSeed(), "seed_decides"),
+    (_Unseeded(), "seed_decides"),
+    (_NotNormalised(), "topics_are_distributions"),
+    (_TakesAnyWidth(), "wrong_width_raises"),
+    (_IgnoresNames(), "names_align"),
+    (_NeedsTokens(), "odd_documents_transform"),
+    (_WritesInput(), "input_is_untouched"),
+    (_Accumulates(), "fit_forgets"),
+    (_SetsParameter(), "fit_keeps_parameters"),
+    (_WorksInConstructor(), "constructor_stores"),
+    (_UnsafeResume(), "resume_equals_uninterrupted"),
+]
