@@ -13,7 +13,7 @@ from bayou.kernels.compile import fast_jit
 def em_rows(out, n_steps, pairs, lo, hi, topics, alpha, max_iter, tol):
     """``out[d] = n_d`` (expected tokens per topic) for documents lo .. hi; ``topics`` is term-major.
 
-    Starts from theta proportional to alpha and stops when the counts moved by less than ``tol`` of the
+    Starts from tokens spread evenly and stops when the counts moved by less than ``tol`` of the
     document's length. ``n_steps[d]`` says how many steps it took.
     """
     indptr, terms, counts = pairs
