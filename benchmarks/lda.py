@@ -123,7 +123,7 @@ def run_fast(bench: Bench, n_topics: int, seed: int) -> Curve:
             curve.add(spent, topics.topic_rows(counts, BETA, workers.each))
             spent = 0.0
         begun = cpu()
-        rows = topics.topic_rows(fast.answer(state, setup), BETA, workers.each)
+        rows = topics.topic_rows(fast.answer(state, setup)[0], BETA, workers.each)
         curve.add(cpu() - begun, rows)
     return curve
 

@@ -118,8 +118,8 @@ def test_the_answer_is_the_best_scored_state_with_the_guard_added():
     assert last.best > setup.floor + 0.3
     rows = topics.topic_rows(last.answer, BETA, serial)
     value = topics.completion(rows, last.alpha, *setup.halves, serial)
-    assert value == last.best
-    answer = fast.answer(last, setup)
+    assert last.best - setup.plan.tol < value <= last.best
+    answer = fast.answer(last, setup)[0]
     assert setup.guard.n_docs == 25
     n_tokens = setup.pairs.n_tokens + setup.guard.n_tokens
     assert answer.sum() == pytest.approx(n_tokens, rel=1e-3)
@@ -171,7 +171,7 @@ def test_the_model_that_is_rescued_predicts_new_documents():
 def test_corpora_with_little_in_them(X, n_topics):
     setup = make_setup(X, n_topics)
     last = trace(setup)[-1]
-    answer = fast.answer(last, setup)
+    answer = fast.answer(last, setup)[0]
     assert answer.shape == (X.shape[1], n_topics)
     assert np.isfinite(answer).all()
     assert (answer >= 0).all()
@@ -198,5 +198,5 @@ def test_threads_change_nothing(X, n_topics, monkeypatch):
             for name in ("term_topic", "doc_topic", "tokens", "answer", "scores"):
                 np.testing.assert_array_equal(getattr(last, name), getattr(whole, name))
             np.testing.assert_array_equal(
-                fast.answer(last, setup), fast.answer(whole, make_setup(X, n_topics))
+                fast.answer(last, setup)[0], fast.answer(whole, make_setup(X, n_topics))[0]
             )

@@ -277,7 +277,9 @@ class LDA(Estimator):
         state = loop.run(
             state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
         )
-        return posterior(fast.answer(state, setup), state, corpus, each), state.step
+        counts, alpha, beta = fast.answer(state, setup)
+        state = state._replace(alpha=alpha, beta=beta)
+        return posterior(counts, state, corpus, each), state.step
 
     def _fit_chain(
         self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each

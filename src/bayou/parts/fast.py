@@ -30,6 +30,7 @@ PATIENCE = 3  # scores without a gain of `tol` each that end a phase
 FELL = 0.01  # nats a token under the best score so far: overfitting
 EVERY = 5  # sampled sweeps between two scores
 RESCUE_SWEEPS = 100
+FORGET = 0.1  # least share of the newest draw in the rescue's running mean
 
 
 class State(NamedTuple):
@@ -43,7 +44,9 @@ class State(NamedTuple):
     tokens: U16  # tokens x (1 + proposals)
     alpha: F64
     beta: float
-    answer: F32  # n_vk of the best score so far
+    answer: F32  # n_vk of the best score so far, and the priors it was scored with
+    answer_alpha: F64
+    answer_beta: float
     best: float
     scores: F64
     score_steps: I64
@@ -141,7 +144,7 @@ def start(setup: Setup, alpha: F64, beta: float) -> State:
     none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
     return State(
         0, ONLINE, 0, term_topic, doc_topic, none, alpha, beta,
-        blank, -math.inf, np.zeros(0), np.zeros(0, np.int64),
+        blank, alpha, beta, -math.inf, np.zeros(0), np.zeros(0, np.int64),
     )  # fmt: skip
 
 
@@ -161,21 +164,33 @@ def advance(state: State, setup: Setup) -> State:
         sampler.metropolis(state.tokens, setup.chain(), *both, step, setup.each)
         if (step + 1 - state.since) % EVERY:
             return _next(state._replace(step=step + 1), setup)
-        state.term_topic[:] = 0.0
-        sampler.count_terms(
-            state.tokens, setup.chain(), setup.new.shape[1], setup.each, state.term_topic
-        )
+        _count_sampled(state, setup)
     state = state._replace(step=step + 1)
     return _next(_score(state, setup), setup)
 
 
-def answer(state: State, setup: Setup) -> F32:
-    """n_vk of the best state, with the kept-out documents added under its topics."""
+def _count_sampled(state: State, setup: Setup) -> None:
+    """n_vk of the tokens; in the rescue their running mean, for single draws score worse than means."""
+    chain, each = setup.chain(), setup.each
+    if state.phase != RESCUE:
+        state.term_topic[:] = 0.0
+        sampler.count_terms(state.tokens, chain, setup.new.shape[1], each, state.term_topic)
+        return
+    n_before = int((state.score_steps > state.since).sum())
+    share = np.float32(max(1.0 / (n_before + 1), FORGET))
+    drawn = sampler.count_terms(state.tokens, chain, setup.new.shape[1], each)
+    state.term_topic[:] += share * (drawn - state.term_topic)
+
+
+def answer(state: State, setup: Setup) -> tuple[F32, F64, float]:
+    """n_vk and priors of the best state, with the kept-out documents added under its topics."""
     n_terms, n_topics = setup.new.shape
-    counts = state.term_topic.copy() if not len(state.answer) else state.answer.copy()
+    if len(state.answer):
+        state = state._replace(alpha=state.answer_alpha, beta=state.answer_beta)
+    counts = state.answer.copy() if len(state.answer) else state.term_topic.copy()
     guard = setup.guard
     if guard.n_docs == 0:
-        return counts
+        return counts, state.alpha, state.beta
     rows = topics.topic_rows(counts, state.beta, setup.each)
     doc_topic = topics.expected_counts(rows, state.alpha, guard, setup.each)
     theta = np.empty((guard.n_docs, n_topics), np.float32)
@@ -189,7 +204,7 @@ def answer(state: State, setup: Setup) -> F32:
     kernels.plain_terms(
         counts, tuple(index), 0, len(index.terms), theta, ratio, rows, one, zero, one
     )
-    return counts
+    return counts, state.alpha, state.beta
 
 
 def _score(state: State, setup: Setup) -> State:
@@ -201,12 +216,14 @@ def _score(state: State, setup: Setup) -> State:
     value = topics.completion(rows, state.alpha, *setup.halves, setup.each)
     scores = np.append(state.scores, value)
     steps = np.append(state.score_steps, state.step)
-    if value > state.best - setup.plan.tol:
+    if value > state.best - max(setup.plan.tol, 0.0):
         if len(state.answer):
             state.answer[:] = state.term_topic
         else:
             state = state._replace(answer=state.term_topic.copy())
-        state = state._replace(best=max(value, state.best))
+        state = state._replace(
+            best=max(value, state.best), answer_alpha=state.alpha, answer_beta=state.beta
+        )
     return state._replace(scores=scores, score_steps=steps)
 
 
