@@ -190,6 +190,7 @@ def test_priors_are_learned_on_the_way():
 @pytest.mark.parametrize(("X", "n_topics"), [(blocks(200), 4), (nothing_to_find(200), 30)])
 def test_threads_change_nothing(X, n_topics, monkeypatch):
     monkeypatch.setattr(shards, "_PIECE", 1e-6)
+    monkeypatch.setattr(shards, "_LEAST", 0)
     whole = trace(make_setup(X, n_topics))[-1]
     for n_threads in (1, 2, 4):
         with shards.Workers(n_threads) as workers:

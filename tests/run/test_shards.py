@@ -42,7 +42,7 @@ def test_every_item_is_done_once(sizes, begin, n_threads):
         workers.each(work, ends)
     assert (done == 1).all()
     assert all(lo < hi for lo, hi in calls)
-    if sum(sizes) * 1.0 < 2 * shards._PIECE or n_threads == 1:
+    if sum(sizes) < shards._LEAST or n_threads == 1:
         assert len(calls) == (1 if sizes else 0)
 
 

@@ -77,7 +77,8 @@ def test_threads_get_a_share(model, monkeypatch):
     monkeypatch.setattr(shards.ThreadPoolExecutor, "submit", counted)
     with always_threads():
         fitted = clone(model).set_params(n_threads=2).fit(long_corpus())
-    assert len(pieces) >= 2 * 8 * fitted.n_iter_  # each pass, by documents and by terms
+    # each pass, by documents and by terms; one of eight pieces stays with the calling thread
+    assert len(pieces) >= 2 * 7 * fitted.n_iter_
 
 
 def test_checking_leaves_the_model_alone():

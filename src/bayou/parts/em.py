@@ -38,7 +38,7 @@ def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[Batch]:
     ]
 
 
-def make_scratch(pairs: Pairs, batches: list[Batch], n_topics: int) -> Scratch:
+def make_scratch(batches: list[Batch], n_topics: int) -> Scratch:
     """Room for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
     most = max((len(b.by_term.at) for b in batches), default=0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ PATIENCE = 3  # scores without a gain of `tol` each that end a phase
 FELL = 0.01  # nats a token under the best score so far: overfitting
 EVERY = 5  # sampled sweeps between two scores
 RESCUE_SWEEPS = 100
+COARSE = 16  # batches of a CVB0 sweep: a bound on memory, not on learning
 FORGET = 0.1  # least share of the newest draw in the rescue's running mean
 
 
@@ -56,8 +57,7 @@ class Setup(NamedTuple):
     """What follows from corpus and parameters and never changes during training."""
 
     pairs: Pairs  # training documents, shuffled
-    batches: list[em.Batch]
-    scratch: em.Scratch
+    cut: Callable[[int], tuple[list[em.Batch], em.Scratch]]  # into so many batches
     guard: Pairs  # documents kept out
     halves: tuple[Pairs, Pairs]  # of each kept-out document: observed, scored
     floor: float  # score of the corpus' own distribution of terms
@@ -114,12 +114,16 @@ def make_setup(
     guard = topics.select(pairs, np.sort(order[:n_guard]))
     train = topics.select(pairs, order[n_guard:])
     chosen = plan(train.n_docs)
-    batches = em.make_batches(train, chosen.n_batches, n_terms)
     halves = split(guard)
+
+    @lru_cache(maxsize=1)  # a phase uses one cut, again and again
+    def cut(n_batches: int) -> tuple[list[em.Batch], em.Scratch]:
+        batches = em.make_batches(train, n_batches, n_terms)
+        return batches, em.make_scratch(batches, n_topics)
+
     return Setup(
         pairs=train,
-        batches=batches,
-        scratch=em.make_scratch(train, batches, n_topics),
+        cut=cut,
         guard=guard,
         halves=halves,
         floor=_unigram_score(train, halves[1], n_terms, beta),
@@ -151,11 +155,13 @@ def start(setup: Setup, alpha: F64, beta: float) -> State:
 def advance(state: State, setup: Setup) -> State:
     """One pass over the corpus, its score, and the phase that follows from it."""
     step, both, plan = state.step, (state.alpha, state.beta), setup.plan
-    shared = (setup.pairs, setup.batches, setup.scratch, both)
     if state.phase == ONLINE:
-        done = step * len(setup.batches)
+        batches, scratch = setup.cut(plan.n_batches)
+        shared = (setup.pairs, batches, scratch, both)
+        done = step * len(batches)
         em.online_pass(state.term_topic, state.doc_topic, *shared, done, setup.each)
     elif state.phase == CAVITY:
+        shared = (setup.pairs, *setup.cut(min(plan.n_batches, COARSE)), both)
         stride = STRIDE if step - state.since < RELAXED else 1.0
         em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, *shared, stride, setup.each)
         if (step - state.since) % PATIENCE == PATIENCE - 1:

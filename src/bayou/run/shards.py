@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
-_PIECES = 4  # per thread, so that a slow piece does not leave the others idle
-_PIECE = 100_000  # nanoseconds; handing out less costs more than it saves
+_PIECES = 4  # per thread at most, so that a slow piece does not leave the others idle
+_PIECE = 1_000_000  # nanoseconds of work in a piece, where there is enough for all threads
+_LEAST = 200_000  # nanoseconds of work below which handing out costs more than it saves
 
 
 def resolve_threads(n_threads: int | None) -> int:
@@ -48,7 +49,8 @@ class Workers:
 
     def __init__(self, n_threads: int | None = 1) -> None:
         self.n_threads = resolve_threads(n_threads)
-        self._pool = ThreadPoolExecutor(self.n_threads) if self.n_threads > 1 else None
+        # The calling thread works too.
+        self._pool = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def __enter__(self) -> Workers:
         return self
@@ -75,12 +77,18 @@ class Workers:
         if n_items <= 0:
             return
         total = int(ends[-1] - ends[0])
-        n_pieces = min(int(total * cost / _PIECE), _PIECES * self.n_threads, n_items)
-        if self._pool is None or n_pieces < 2:
+        wanted = max(int(total * cost / _PIECE), self.n_threads)
+        n_pieces = min(wanted, _PIECES * self.n_threads, n_items)
+        if self._pool is None or n_pieces < 2 or total * cost < _LEAST:
             work(0, n_items)
             return
         marks = ends[0] + total * np.arange(1, n_pieces) / n_pieces
         cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, marks), [n_items]]))
-        jobs = [self._pool.submit(work, int(lo), int(hi)) for lo, hi in pairwise(cuts)]
+        (first, *rest) = [(int(lo), int(hi)) for lo, hi in pairwise(cuts)]
+        jobs = [self._pool.submit(work, lo, hi) for lo, hi in rest]
+        try:
+            work(*first)
+        finally:
+            wait(jobs)  # nobody may touch the arrays while a piece is still being worked on
         for job in jobs:
             job.result()

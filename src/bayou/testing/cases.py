@@ -60,7 +60,7 @@ def always_threads() -> Any:
     Otherwise a law about threads would compare one thread with itself wherever a piece is too small
     to be worth handing out.
     """
-    return mock.patch.object(shards, "_PIECE", 1)
+    return mock.patch.multiple(shards, _PIECE=1, _LEAST=1)
 
 
 def target_of(model: Any, corpus: Corpus) -> Any:
