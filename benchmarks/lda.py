@@ -193,24 +193,24 @@ def spread(values: list[float], form: str = ".3f") -> str:
     return f"{np.mean(values):{form}} ± {np.std(values):{form}}" if values else "not reached"
 
 
-def peer_curves(
-    bench: Bench, n_topics: int, seeds: int, kept: dict[Any, list[Curve]]
-) -> list[Curve]:
-    key = (bench.name, n_topics)
-    if key not in kept:
-        kept[key] = [run_tomotopy(bench, n_topics, s + 1, SWEEPS, 20) for s in range(seeds)]
-    return kept[key]
+def peer_curve(bench: Bench, n_topics: int, seed: int, kept: dict[Any, Curve]) -> Curve:
+    """tomotopy's run for a seed, made once and used by every section that compares with it."""
+    if (n_topics, seed) not in kept:
+        kept[n_topics, seed] = run_tomotopy(bench, n_topics, seed, SWEEPS, 20)
+    return kept[n_topics, seed]
 
 
-def level(bench: Bench, args: argparse.Namespace, kept: dict[Any, list[Curve]]) -> None:
+def level(bench: Bench, args: argparse.Namespace, kept: dict[Any, Curve]) -> None:
     head(
         f"CPU seconds to tomotopy's held-out likelihood after {SWEEPS} sweeps ({bench.name})",
         "K", "level", "tomotopy s", "bayou s", "ratio", "target", "bayou at the end (s)",
         "Gibbs fold-in: tomotopy / bayou", "NPMI: tomotopy / bayou",
     )  # fmt: skip
     for n_topics in args.topics:
-        ours = [run_fast(bench, n_topics, s + 1) for s in range(args.seeds)]
-        peers = peer_curves(bench, n_topics, args.seeds, kept)
+        ours, peers = [], []
+        for seed in range(1, args.seeds + 1):
+            ours.append(run_fast(bench, n_topics, seed))
+            peers.append(peer_curve(bench, n_topics, seed, kept))
         goal = float(np.mean([c.last for c in peers]))
         theirs = [c.reach(min(goal, c.last)) for c in peers]
         mine = [c.reach(goal) for c in ours]
@@ -225,13 +225,13 @@ def level(bench: Bench, args: argparse.Namespace, kept: dict[Any, list[Curve]]) 
         )  # fmt: skip
 
 
-def samplers(bench: Bench, args: argparse.Namespace, kept: dict[Any, list[Curve]]) -> None:
+def samplers(bench: Bench, args: argparse.Namespace, kept: dict[Any, Curve]) -> None:
     head(
         f"Samplers from a random start ({bench.name})", "K", "sampler", "Mtokens / CPU s", "× tomotopy",
         "speed target", "s to tomotopy's level", "ratio", "target",
     )  # fmt: skip
     for n_topics in args.topics:
-        peers = peer_curves(bench, n_topics, args.seeds, kept)
+        peers = [peer_curve(bench, n_topics, s + 1, kept) for s in range(args.seeds)]
         goal = float(np.mean([c.last for c in peers]))
         theirs = float(np.mean([c.reach(min(goal, c.last)) for c in peers]))
         rate = bench.n_tokens * SWEEPS / np.mean([c.spent for c in peers]) / 1e6
@@ -268,7 +268,7 @@ def threads(bench: Bench, args: argparse.Namespace, _: Any) -> None:
     for n_topics in args.topics:
         for kind in ("fast", "snapshot", "mh"):
             times = {1: [], 2: []}
-            for _round in range(3):
+            for _round in range(7):
                 for n in (1, 2):
                     if kind == "fast":
                         model = LDA(n_topics=n_topics, n_sweeps=6, random_state=1, n_threads=n)
@@ -525,7 +525,7 @@ def main() -> None:
         f"{bench.describe()}; command: {' '.join(['python', Path(sys.argv[0]).name, *sys.argv[1:]])}"
     )
     warm(bench)
-    kept: dict[Any, list[Curve]] = {}
+    kept: dict[Any, Curve] = {}
     for name in args.only:
         SECTIONS[name](bench, args, kept)
     return None
