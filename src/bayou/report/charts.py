@@ -1,0 +1,236 @@
+"""The drawings of a report, each at the widths at which its text needs no scaling.
+
+A page shows one of them, whichever its column has room for; so a letter of 12 pixels is one on a
+telephone as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from bayou.report import layout
+from bayou.report.course import Course
+from bayou.report.data import ReportData
+from bayou.report.layout import Sign
+from bayou.report.svg import Markup, chart, element, path
+from bayou.report.text import decimal, percent, shorten, text_width
+from bayou.report.topics import Topic
+
+# width, height, most labels of a map
+SHEETS = ((960, 560, 200), (760, 520, 80), (340, 440, 14))
+_WIDE, _MIDDLE, _SMALL = 960, 760, 340
+MOST_RIVERS = 12
+_ROW = 46
+
+
+def patterns() -> Markup:
+    """The hatching of each family, once a page."""
+    made = []
+    for f in range(layout.N_FAMILIES):
+        ground = element("rect", width=4, height=4, class_="ground")
+        stripe = element("rect", width=2, height=4, class_=f"f{f} s0")
+        made.append(
+            element(
+                "pattern", ground, stripe, id=f"hatch{f}", width=4, height=4,
+                patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
+            )
+        )  # fmt: skip
+    inside = element("defs", *made)
+    return element("svg", inside, width=0, height=0, class_="defs", aria_hidden="true")
+
+
+def _look(sign: Sign) -> dict[str, str | None]:
+    """Class and fill of a mark."""
+    hatch = f"url(#hatch{sign.family})" if sign.texture == 2 else None
+    return {"class_": f"f{sign.family} s{sign.texture}", "fill": hatch}
+
+
+def dot(sign: Sign) -> Markup:
+    """A topic's sign in running text."""
+    mark = element("circle", cx=6, cy=6, r=4.5 if sign.texture else 5.5, **_look(sign))
+    return element("svg", mark, width=12, height=12, class_="dot", aria_hidden="true")
+
+
+def bar(value: float, largest: float) -> Markup:
+    """A bar to scale, as wide as its place allows."""
+    share = 0.0 if not math.isfinite(value) else value / largest if largest > 0 else 0.0
+    mark = element("rect", width=f"{100 * min(share, 1.0):.1f}%", height="100%")
+    return element("svg", mark, class_="bar", aria_hidden="true")
+
+
+def topic_map(data: ReportData) -> list[Markup]:
+    """Circles where topics stand, at three widths."""
+    return [_sheet(data, *sheet) for sheet in SHEETS]
+
+
+def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
+    topics = data.topics
+    shares = np.array([topic.share.value for topic in topics])
+    radius = layout.radii(shares, width, height)
+    places = layout.spread(np.array([t.place for t in topics]), radius, width, height)
+    order = sorted(range(len(topics)), key=lambda k: topics[k].rank)
+    names = [[shorten(word, 18) for word, _ in t.words[:2]] for t in topics]
+    texts = layout.labels(names, order, places, radius, (width, height), most)
+    strong = {label.topic for label in texts[: max(len(texts) // 2, 6)]}
+    marks = []
+    for k in order:
+        t, (x, y) = topics[k], places[k]
+        shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
+        title = element("title", f"Topic {t.number}: {t.name(4)} ({percent(t.share.value)})")
+        circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), **_look(t.sign))
+        ring = element("circle", cx=x, cy=y, r=radius[k] + 3, class_="ring")
+        marks.append(element("a", title, circle, ring, href=f"#topic-{t.number}"))
+    for label in texts:
+        place = {"x": label.x, "y": label.y, "text_anchor": label.anchor}
+        kind = "halo strong" if label.topic in strong else "halo"
+        marks.append(element("text", label.text, class_=kind, aria_hidden="true", **place))
+    title = f"Map of {len(topics)} topics; {len(texts)} of them with their first words"
+    return chart(width, height, title, *marks, group=True)
+
+
+def curve(points: Sequence[tuple[int, float]]) -> list[Markup]:
+    """Log-likelihood against passes, at two widths."""
+    return [_curve(points, width) for width in (_MIDDLE, _SMALL)]
+
+
+def _curve(points: Sequence[tuple[int, float]], width: int) -> Markup:
+    height, left, right, top, bottom = 220, 46, 58, 12, 26
+    steps, scores = [p[0] for p in points], [p[1] for p in points]
+    ticks = _ticks(min(scores), max(scores))
+    low, high = min(ticks[0], min(scores)), max(ticks[-1], max(scores))
+    span_x, span_y = max(max(steps) - min(steps), 1), (high - low) or 1.0
+
+    def at(step: float, score: float) -> tuple[float, float]:
+        x = left + (step - min(steps)) / span_x * (width - left - right)
+        return x, top + (high - score) / span_y * (height - top - bottom)
+
+    marks = []
+    digits = max(0, -math.floor(math.log10(max(span_y / 4, 1e-9)))) if span_y < 40 else 0
+    for tick in ticks:
+        y = at(0, tick)[1]
+        marks.append(element("line", x1=left, x2=width - right, y1=y, y2=y, class_="grid"))
+        said = decimal(tick, digits)
+        marks.append(element("text", said, x=left - 8, y=y + 4, text_anchor="end", class_="faint"))
+    line = [at(*point) for point in points]
+    marks.append(element("path", d=path(line), class_="line"))
+    marks += [element("circle", cx=x, cy=y, r=2.2, class_="ink") for x, y in line]
+    x, y = line[-1]
+    marks.append(element("text", decimal(scores[-1], 3), x=x + 7, y=y + 4, class_="halo strong"))
+    for n in sorted({steps[0], steps[-1]}):
+        anchor = "start" if n == steps[0] else "end"
+        said = f"pass {n}"
+        marks.append(
+            element("text", said, x=at(n, low)[0], y=height - 6, text_anchor=anchor, class_="faint")
+        )
+    title = f"Log-likelihood per token from {decimal(scores[0], 3)} to {decimal(scores[-1], 3)}"
+    return chart(width, height, title, *marks)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About four round numbers that cover a range.
+
+    Examples
+    --------
+    >>> _ticks(-7.9, -7.1)
+    [-8.0, -7.8, -7.6, -7.4, -7.2, -7.0]
+    """
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= span / 5)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+def river_topics(data: ReportData, found: Course) -> list[Topic]:
+    """At most twelve topics that change most, those that flow early first."""
+    values = np.array([[e.value for e in row] for row in found.shares])
+    change = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+    chosen = np.argsort(-change, kind="stable")[:MOST_RIVERS]
+    weight = np.nan_to_num(values[:, chosen])
+    middle = np.arange(len(values)) @ weight / np.maximum(weight.sum(axis=0), 1e-12)
+    return [data.topics[k] for k in chosen[np.argsort(middle, kind="stable")]]
+
+
+def rivers(topics: Sequence[Topic], found: Course) -> list[Markup]:
+    """One bed a topic, its width the share; at three widths."""
+    return [_rivers(topics, found, width) for width in (_WIDE, _MIDDLE, _SMALL)]
+
+
+def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
+    narrow = width == _SMALL
+    left, row = (0, _ROW + 20) if narrow else (170, _ROW)
+    right, top = 24, 16
+    n_bins, height = len(found.names), top + row * len(topics) + 24
+    xs = [left + 8 + (width - left - 8 - right) * b / (n_bins - 1) for b in range(n_bins)]
+    highest = max(
+        (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0), default=1.0
+    )
+    marks = _dates(found.names, xs, top, height)
+    for i, topic in enumerate(topics):
+        middle = top + row * i + row - _ROW / 2
+        first, rest = topic.words[0][0], ", ".join(w for w, _ in topic.words[1:3])
+        if narrow:
+            name = shorten(topic.name(), 40)
+            marks.append(element("text", name, x=0, y=middle - 26, class_="halo strong"))
+        else:
+            name = shorten(first, 22)
+            marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
+            marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
+        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest)
+    title = f"Shares of {len(topics)} topics from {found.names[0]} to {found.names[-1]}"
+    return chart(width, height, title, *marks)
+
+
+def _dates(names: list[str], xs: list[float], top: float, height: float) -> list[Markup]:
+    every = max(1, math.ceil(len(names) * (text_width(names[0], 11) + 18) / (xs[-1] - xs[0])))
+    marks = []
+    for b in range(0, len(names), every):
+        marks.append(element("line", x1=xs[b], x2=xs[b], y1=top, y2=height - 20, class_="grid"))
+        said = element(
+            "text", names[b], x=xs[b], y=height - 5, text_anchor="start" if b == 0 else "middle",
+            class_="faint",
+        )  # fmt: skip
+        marks.append(said)
+    return marks
+
+
+def _river(
+    topic: Topic, found: Course, xs: list[float], middle: float, scale: float
+) -> list[Markup]:
+    """Bed and banks of one topic; bins without tokens leave a gap."""
+    row = [found.shares[b][topic.number] for b in range(len(xs))]
+    marks = []
+    for flows, group in groupby(range(len(xs)), key=lambda b: math.isfinite(row[b].value)):
+        bins = list(group)
+        if not flows:
+            continue
+        for kind in ("high", "value"):
+            half = [np.nan_to_num(getattr(row[b], kind), nan=row[b].value) * scale / 2 for b in bins]
+            edge = [(xs[b], h) for b, h in zip(bins, half, strict=True)]
+            if len(edge) == 1:
+                edge = [(edge[0][0] - 2, edge[0][1]), (edge[0][0] + 2, edge[0][1])]
+            above = [(x, middle - h) for x, h in edge]
+            below = [(x, middle + h) for x, h in reversed(edge)]
+            drawn = _look(topic.sign) if kind == "value" else {"class_": f"f{topic.sign.family} bank"}
+            drawn["class_"] = f"{drawn['class_']} river"
+            marks.append(element("path", d=path(above + below, closed=True), **drawn))
+    peak = max(range(len(xs)), key=lambda b: np.nan_to_num(row[b].value, nan=-1.0))
+    y = middle - row[peak].value * scale / 2 - 5
+    place = {"x": min(max(xs[peak], 14 + xs[0]), xs[-1] - 4), "y": y, "text_anchor": "middle"}
+    said = percent(row[peak].value, 0)
+    marks.append(element("text", said, class_="halo faint", **place))
+    return marks
+
+
+def spark(topic: Topic, found: Course) -> Markup:
+    """The course of one topic without axes, on its own scale."""
+    values = [row[topic.number].value for row in found.shares]
+    known = [(b, v) for b, v in enumerate(values) if math.isfinite(v)]
+    top = max((v for _, v in known), default=0.0) or 1.0
+    points = [(2 + 80 * b / (len(values) - 1), 18 - 15 * v / top) for b, v in known]
+    title = f"Course of topic {topic.number}, at most {percent(top)}"
+    return chart(84, 20, title, element("path", d=path(points), class_="line"))

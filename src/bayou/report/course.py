@@ -1,0 +1,72 @@
+"""Topics through time: calendar bins, and the share of each topic in each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.report.measure import Estimate, Floats, ratios, shares
+
+MOST_BINS = 48
+LEAST_BINS = 3
+_WIDTHS = (
+    ("h", 1), ("h", 6), ("D", 1), ("W", 1), ("M", 1), ("M", 3), ("Y", 1), ("Y", 2), ("Y", 5),
+    ("Y", 10), ("Y", 20), ("Y", 50), ("Y", 100), ("Y", 500), ("Y", 2000),
+)  # fmt: skip
+_NAMES = {"h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
+
+
+class Course(NamedTuple):
+    """Shares of topics in bins of time."""
+
+    width: str  # of a bin, in words
+    names: list[str]  # of the bins
+    shares: list[list[Estimate]]  # bins x topics; NaN where a bin has no tokens
+    n_docs: list[int]  # of each bin
+    n_undated: int
+    rises: list[Estimate]  # of each topic, last third of the bins minus the first
+
+
+def course(doc_topics: Floats, lengths: Floats, times: NDArray[np.datetime64]) -> Course | None:
+    """The course of every topic, in the finest calendar bins of which there are at most 48.
+
+    None if the documents span fewer than three bins.
+    """
+    dated = ~np.isnat(times)
+    if not dated.any():
+        return None
+    when, theta, weights = times[dated], doc_topics[dated], lengths[dated]
+    for unit, step in _WIDTHS:
+        bins = when.astype(f"datetime64[{unit}]").astype(np.int64) // step
+        n_bins = int(bins.max() - bins.min()) + 1
+        if n_bins <= MOST_BINS:
+            break
+    if n_bins < LEAST_BINS:
+        return None
+    first = int(bins.min())
+    numbers = bins - first
+    rows = [shares(theta[numbers == b], weights[numbers == b]) for b in range(n_bins)]
+    starts = ((first + np.arange(n_bins)) * step).astype(f"datetime64[{unit}]")
+    width = f"{step} {_NAMES[unit]}s" if step > 1 else _NAMES[unit]
+    counts = np.bincount(numbers, minlength=n_bins).tolist()
+    rises = _rises(theta, weights, numbers, n_bins)
+    return Course(width, _names(starts, unit), rows, counts, int((~dated).sum()), rises)
+
+
+def _names(starts: NDArray[np.datetime64], unit: str) -> list[str]:
+    form = {"W": "D"}.get(unit, unit)
+    return [str(start.astype(f"datetime64[{form}]")).replace("T", " ") for start in starts]
+
+
+def _rises(theta: Floats, weights: Floats, numbers: NDArray[np.int64], n: int) -> list[Estimate]:
+    """Differences; intervals are twice those of 95 %, because only the largest is reported."""
+    early, late = numbers < n / 3, numbers >= n - n / 3
+    before, after = ratios(theta[early], weights[early]), ratios(theta[late], weights[late])
+    out = []
+    for a, b in zip(before, after, strict=True):
+        gap = b.value - a.value
+        half = 2 * float(np.hypot(a.high - a.value, b.high - b.value))
+        out.append(Estimate(gap, gap - half, gap + half))
+    return out

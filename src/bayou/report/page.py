@@ -1,0 +1,132 @@
+"""From the values to one page: findings by rule, the tables, and the template."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+from bayou.data.errors import DataError
+from bayou.report import charts, cloud, tables, text
+from bayou.report.data import ReportData
+from bayou.report.measure import perplexity
+from bayou.report.svg import Markup
+
+_serial = itertools.count()
+MOST_CLOUDS = 12
+
+
+def render(data: ReportData) -> str:
+    """The report as one HTML document that asks nothing of the network.
+
+    Parameters
+    ----------
+    data : ReportData
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is missing; the extra ``report`` brings it.
+    """
+    templates = _templates()
+    style = templates.get_template("style.css").render()
+    script = templates.get_template("script.js").render()
+    return str(
+        templates.get_template("page.html").render(
+            **_drawings(data),
+            data=data,
+            charts=charts,
+            text=text,
+            interval=tables.share_interval,
+            between=tables.between,
+            perplexity=perplexity,
+            style=Markup(style),
+            script=Markup(script),
+            policy=(
+                f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+                "img-src data:; base-uri 'none'; form-action 'none'"
+            ),
+            findings=tables.findings(data),
+            figures=tables.figures(data),
+            methods=tables.methods(data),
+            heat=tables.heat(data),
+            code=tables.code(data),
+        )
+    )
+
+
+def write(path: str | os.PathLike[str], data: ReportData) -> None:
+    """Write the report to a file, wholly or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; its folder must exist. A file that is there is replaced.
+    data : ReportData
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"{path} is a folder; name a file in it, as in {target / 'report.html'}")
+    page = render(data).encode()
+    partial = target.with_name(f".{target.name}.{os.getpid()}-{next(_serial)}.tmp")
+    try:
+        with open(partial, "xb") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+        raise
+
+
+def _templates() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise ImportError(
+            "a report needs jinja2, which is not installed; run: pip install 'bayou[report]'"
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bayou.report"),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment
+
+
+def _digest(content: str) -> str:
+    """How a content policy names the one style and the one script that may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _drawings(data: ReportData) -> dict[str, Any]:
+    by_share = sorted(data.topics, key=lambda topic: topic.rank)
+    clouds = [
+        (topic, cloud.draw(topic.words, f"Words of topic {topic.number}: {topic.name(8)}"))
+        for topic in by_share[:MOST_CLOUDS]
+    ]
+    rivers = [] if data.course is None else charts.river_topics(data, data.course)
+    return {
+        "by_share": by_share,
+        "clouds": clouds,
+        "map": charts.topic_map(data) if len(data.topics) > 1 else [],
+        "curve": charts.curve(data.curve) if len(data.curve) > 1 else [],
+        "river_topics": rivers,
+        "rivers": charts.rivers(rivers, data.course) if data.course is not None else [],
+        "widest_share": max(
+            (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
+        ),
+        "widest_word": max(t.words[0][1] for t in data.topics),
+    }

@@ -1,0 +1,72 @@
+"""SVG as text: every attribute and every string is escaped on its way in."""
+
+from __future__ import annotations
+
+from html import escape
+
+from bayou.report.text import clean
+
+
+class Markup(str):
+    """Text that is markup already; templates and `element` leave it as it is."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+def element(name: str, *children: str | None, **attributes: str | float | None) -> Markup:
+    """An element; an underscore in an attribute's name is a hyphen, ``class_`` is ``class``.
+
+    Examples
+    --------
+    >>> element("text", "a < b", x=1.25, class_="faint")
+    '<text x="1.2" class="faint">a &lt; b</text>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(
+        child if isinstance(child, Markup) else escape(clean(child))
+        for child in children
+        if child is not None
+    )
+    return Markup(f"<{name}{written}>{inside}</{name}>" if inside else f"<{name}{written}/>")
+
+
+def number(value: float) -> str:
+    """A coordinate to a tenth of a pixel.
+
+    Examples
+    --------
+    >>> number(3.0), number(-0.04), number(2.26)
+    ('3', '0', '2.3')
+    """
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def path(points: list[tuple[float, float]], *, closed: bool = False) -> str:
+    """The ``d`` of a line through points."""
+    steps = [f"{number(x)} {number(y)}" for x, y in points]
+    return "M" + "L".join(steps) + ("Z" if closed else "")
+
+
+def chart(width: float, height: float, title: str, *children: str, group: bool = False) -> Markup:
+    """A drawing with a name; ``group`` lets a reader step into its parts."""
+    return element(
+        "svg",
+        *children,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        role="group" if group else "img",
+        aria_label=title,
+    )
+
+
+def _value(value: str | float) -> str:
+    return escape(clean(value)) if isinstance(value, str) else number(value)

@@ -1,0 +1,64 @@
+// The page is complete without this: it adds the theme button, search, sorting and the current section.
+(() => {
+  const root = document.documentElement;
+  const make = (tag, attributes, text) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    return made;
+  };
+
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
+  const toggle = make("button", { class: "button", type: "button" });
+  const name = () => { toggle.textContent = isDark() ? "Light" : "Dark"; };
+  toggle.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
+  system.addEventListener("change", name);
+  name();
+  document.querySelector(".top").append(toggle);
+
+  const table = document.querySelector(".index table");
+  const rows = table ? [...table.tBodies[0].rows] : [];
+  if (rows.length > 8) {
+    const input = make("input", { type: "search", placeholder: "Find a topic by word or number", "aria-label": "Find a topic by word or number" });
+    const told = make("output", { "aria-live": "polite" });
+    const tools = make("div", { class: "tools" });
+    tools.append(input, told);
+    table.closest(".index").before(tools);
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      let found = 0;
+      for (const row of rows) {
+        const topic = document.getElementById("topic-" + row.dataset.topic);
+        const fits = !wanted || row.dataset.topic === wanted || topic.dataset.words.toLowerCase().includes(wanted);
+        row.hidden = topic.hidden = !fits;
+        found += fits;
+      }
+      told.textContent = !wanted ? "" : found ? found + " of " + rows.length + " topics" : "No topic has “" + input.value.trim() + "” among its leading words.";
+    });
+  }
+
+  for (const head of table ? table.tHead.querySelectorAll("[data-sort]") : []) {
+    const button = make("button", { type: "button" }, head.textContent);
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") !== (head.dataset.sort === "topic" ? "ascending" : "descending");
+      const way = head.dataset.sort === "topic" ? (down ? 1 : -1) : (down ? -1 : 1);
+      for (const other of table.tHead.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", way < 0 ? "descending" : "ascending");
+      rows.sort((a, b) => way * (a.dataset[head.dataset.sort] - b.dataset[head.dataset.sort]) || a.dataset.topic - b.dataset.topic);
+      table.tBodies[0].append(...rows);
+    });
+  }
+
+  const links = new Map([...document.querySelectorAll(".toc a")].map((a) => [a.hash.slice(1), a]));
+  const watch = new IntersectionObserver((seen) => {
+    for (const { target, isIntersecting } of seen) {
+      if (!isIntersecting) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(target.id).setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  for (const section of document.querySelectorAll("main > section[id]")) if (links.has(section.id)) watch.observe(section);
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+})();

@@ -1,0 +1,97 @@
+"""Strings as a page shows them: harmless characters, lengths, numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+THIN = "\u202f"  # no-break space before a per cent sign and between thousands
+MISSING = "—"
+
+# Controls (a page must not hold NUL), halves of surrogate pairs (no file can), noncharacters.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_DIRECTING = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+_NARROW = frozenset("fijlrtI.,:;'|!()[]-· ")
+_BROAD = frozenset("mwMWQO@%")
+
+
+def clean(text: str) -> str:
+    """The text with a replacement character for each one that no page can show.
+
+    Marks that change the direction of writing go: they would reach past the text they came in.
+
+    Examples
+    --------
+    >>> clean("a\\x00b")
+    'a\ufffdb'
+    """
+    return _DIRECTING.sub("", _UNSHOWABLE.sub("\ufffd", text))
+
+
+def shorten(text: str, most: int) -> str:
+    """The text on one line, cut at a space where there is one near the end.
+
+    Examples
+    --------
+    >>> shorten("one two  three four", 12)
+    'one two…'
+    """
+    line = " ".join(clean(text[: 8 * most + 64]).split())
+    if len(line) <= most:
+        return line
+    head = line[: most - 1]
+    space = head.rfind(" ")
+    return (head[:space] if space > most // 2 else head).rstrip() + "…"
+
+
+def text_width(text: str, size: float) -> float:
+    """An upper estimate of the width in pixels of a text in a system font, semi-bold."""
+    units = 0.0
+    for letter in text:
+        if unicodedata.combining(letter):
+            continue
+        if unicodedata.east_asian_width(letter) in "WF":
+            units += 1.1
+        elif letter in _NARROW:
+            units += 0.4
+        elif letter in _BROAD or letter.isupper():
+            units += 0.86
+        else:
+            units += 0.64
+    return units * size
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.0421).replace("\u202f", " ")
+    '4.2 %'
+    """
+    return f"{100 * share:.{digits}f}{THIN}%" if math.isfinite(share) else MISSING
+
+
+def whole(value: float) -> str:
+    """A number without decimals, thousands apart."""
+    return f"{value:,.0f}".replace(",", THIN) if math.isfinite(value) else MISSING
+
+
+def decimal(value: float, digits: int = 2) -> str:
+    """A number with decimals and a true minus sign."""
+    if not math.isfinite(value):
+        return MISSING
+    text = f"{abs(value):.{digits}f}"
+    return f"\u2212{text}" if value < 0 and float(text) else text
+
+
+def count(n: float, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "topic"), count(2, "topic")
+    ('1 topic', '2 topics')
+    """
+    return f"{whole(n)} {noun if n == 1 else plural or noun + 's'}"

@@ -1,0 +1,164 @@
+"""Each topic of a report: its words, its share, its documents and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data.corpus import Corpus
+from bayou.metrics import frex, npmi, top_terms, topic_distances
+from bayou.posterior import Posterior
+from bayou.report import layout, measure
+from bayou.report.measure import Estimate, Floats
+from bayou.report.text import shorten
+
+N_WORDS = 30  # kept for clouds; a topic's list shows the first ten
+COHERENCE_WORDS = 10
+LEAST_SHARE = 0.1  # of a document, to be counted as speaking of a topic
+_LONGEST_TERM = 40
+_FEW, _MANY = 40, 100  # topics; beyond, documents are shown more briefly
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A document that a topic has a large share of."""
+
+    name: str
+    share: float
+    excerpt: str  # empty without texts
+    terms: tuple[str, ...]  # of the document, those that the topic explains best
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """One topic and what rests on it."""
+
+    number: int  # the row of `components_`
+    words: tuple[tuple[str, float], ...]  # most probable first
+    distinctive: tuple[str, ...]  # by FREX
+    share: Estimate  # of the tokens
+    rank: int  # by share, from 1
+    n_docs: int  # documents with at least a tenth of it
+    coherence: float  # NPMI; NaN for a vocabulary of one term
+    coherence_rank: int
+    sign: layout.Sign
+    place: tuple[float, float]  # by classical scaling
+    examples: tuple[Example, ...]
+
+    def name(self, n: int = 3) -> str:
+        """Its first words."""
+        return ", ".join(word for word, _ in self.words[:n])
+
+
+def term_names(posterior: Posterior) -> list[str]:
+    """What to call the columns; by number where they have no names."""
+    if posterior.vocabulary is None:
+        return [f"term {v}" for v in range(posterior.n_terms)]
+    return [shorten(term, _LONGEST_TERM) or "␣" for term in posterior.vocabulary]
+
+
+def build(
+    posterior: Posterior,
+    corpus: Corpus,
+    counts: Any,
+    doc_topics: Floats,
+    texts: Sequence[str] | None,
+) -> tuple[Topic, ...]:
+    """Every topic of a model as seen on a corpus."""
+    phi, names = posterior.topics, term_names(posterior)
+    lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
+    share = measure.shares(doc_topics, lengths)
+    sizes = np.array([s.value for s in share])
+    best = top_terms(phi, min(N_WORDS, phi.shape[1]))
+    n_coherent = min(COHERENCE_WORDS, phi.shape[1])
+    coherent = npmi(phi, counts, top_n=n_coherent) if n_coherent > 1 else np.full(len(phi), np.nan)
+    special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[:, :8]
+    distances = topic_distances(phi, "hellinger")
+    points = layout.classical_scaling(distances, 8)
+    signs = layout.signs(layout.families(points), np.nan_to_num(sizes))
+    ranks, coherence_ranks = _ranks(sizes), _ranks(coherent)
+    chosen = _examples(corpus, counts, doc_topics, lengths, texts, phi, names)
+    return tuple(
+        Topic(
+            number=k,
+            words=tuple((names[v], float(phi[k, v])) for v in best[k]),
+            distinctive=tuple(names[v] for v in special[k]),
+            share=share[k],
+            rank=ranks[k],
+            n_docs=int((doc_topics[lengths > 0, k] >= LEAST_SHARE).sum()),
+            coherence=float(coherent[k]),
+            coherence_rank=coherence_ranks[k],
+            sign=signs[k],
+            place=(float(points[k, 0]), float(points[k, 1])),
+            examples=chosen[k],
+        )
+        for k in range(len(phi))
+    )
+
+
+def _frex(phi: Floats, counts: Any) -> Floats:
+    return phi if len(phi) == 1 else frex(phi, term_counts=counts)  # nothing to be exclusive from
+
+
+def _ranks(values: Floats) -> list[int]:
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(1, len(values) + 1)
+    return [int(rank) for rank in ranks]
+
+
+def _examples(
+    corpus: Corpus,
+    counts: Any,
+    doc_topics: Floats,
+    lengths: Floats,
+    texts: Sequence[str] | None,
+    phi: Floats,
+    names: list[str],
+) -> list[tuple[Example, ...]]:
+    """The documents with the largest share of each topic, among those of some length."""
+    n_topics = len(phi)
+    n_wanted = 3 if n_topics <= _FEW else 2 if n_topics <= _MANY else 1
+    longest = 220 if n_topics <= _FEW else 150
+    spoken = lengths[lengths > 0]
+    long_enough = np.flatnonzero(lengths >= min(20.0, float(np.median(spoken)) if len(spoken) else 1))
+    out = []
+    for k in range(n_topics):
+        order = long_enough[np.argsort(-doc_topics[long_enough, k], kind="stable")[: 4 * n_wanted]]
+        found: dict[str, Example] = {}
+        for d in order:
+            if lengths[d] > 0 and doc_topics[d, k] >= LEAST_SHARE and len(found) < n_wanted:
+                example = _example(corpus, counts, int(d), texts, longest, phi[k], names)
+                told = example | {"share": float(doc_topics[d, k])}
+                found.setdefault(told["excerpt"] or told["name"], Example(**told))
+        out.append(tuple(found.values()))
+    return out
+
+
+def _example(
+    corpus: Corpus,
+    counts: Any,
+    d: int,
+    texts: Sequence[str] | None,
+    longest: int,
+    topic: NDArray[np.float64],
+    names: list[str],
+) -> dict[str, Any]:
+    row = slice(counts.indptr[d], counts.indptr[d + 1])
+    terms, times = counts.indices[row], counts.data[row]
+    best = np.argsort(-times * topic[terms], kind="stable")[:8]
+    labels: tuple[str, ...] = ()
+    if corpus.labels is not None and corpus.label_names is not None:
+        held = corpus.labels.indices[corpus.labels.indptr[d] : corpus.labels.indptr[d + 1]]
+        labels = tuple(shorten(corpus.label_names[j], 40) for j in held[:4])
+    return {
+        "name": shorten(corpus.ids[d], 60) if corpus.ids is not None else f"document {d}",
+        "excerpt": "" if texts is None else shorten(str(texts[d]), longest),
+        "terms": tuple(names[v] for v in terms[best]),
+        "labels": labels,
+    }
