@@ -20,7 +20,7 @@ Name a newer one: make PYTHON=python3.12" % v[:2])
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports test slow coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports test browser slow coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -45,7 +45,10 @@ imports: $(VENV)/.dev  ## imports go to a lower layer only
 	$(BIN)/lint-imports
 
 test: $(VENV)/.dev  ## all tests but the slow ones
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow and not browser"
+
+browser: $(VENV)/.browser  ## open the report in Chromium; BAYOU_SCREENSHOTS=folder keeps the pictures
+	$(BIN)/python -m pytest -q -m browser tests/browser
 
 slow: $(VENV)/.dev  ## the statistical tests that take minutes
 	$(BIN)/python -m pytest -q -m slow
@@ -83,6 +86,10 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@touch $(VENV)/.core $@
+
+$(VENV)/.browser: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev,browser]'
+	@touch $(VENV)/.core $(VENV)/.dev $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[docs]'

@@ -51,15 +51,13 @@ def _look(sign: Sign) -> dict[str, str | None]:
 
 def dot(sign: Sign) -> Markup:
     """A topic's sign in running text."""
-    mark = element("circle", cx=6, cy=6, r=4.5 if sign.texture else 5.5, **_look(sign))
-    return element("svg", mark, width=12, height=12, class_="dot", aria_hidden="true")
+    return Markup(f'<i class="dot f{sign.family} s{sign.texture}"></i>')
 
 
 def bar(value: float, largest: float) -> Markup:
-    """A bar to scale, as wide as its place allows."""
-    share = 0.0 if not math.isfinite(value) else value / largest if largest > 0 else 0.0
-    mark = element("rect", width=f"{100 * min(share, 1.0):.1f}%", height="100%")
-    return element("svg", mark, class_="bar", aria_hidden="true")
+    """A bar to scale, as wide as its place allows; the style sheet has a class for each per cent."""
+    share = value / largest if math.isfinite(value) and largest > 0 else 0.0
+    return Markup(f'<i class="b{round(100 * min(max(share, 0.0), 1.0))}"></i>')
 
 
 def topic_map(data: ReportData) -> list[Markup]:
@@ -80,16 +78,19 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
     for k in order:
         t, (x, y) = topics[k], places[k]
         shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
-        title = element("title", f"Topic {t.number}: {t.name(4)} ({percent(t.share.value)})")
+        title = element("title", f"{t.number}: {t.name()}, {percent(t.share.value)}")
         circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), **_look(t.sign))
-        ring = element("circle", cx=x, cy=y, r=radius[k] + 3, class_="ring")
-        marks.append(element("a", title, circle, ring, href=f"#topic-{t.number}"))
+        marks.append(element("a", title, circle, href=f"#topic-{t.number}"))
     for label in texts:
-        place = {"x": label.x, "y": label.y, "text_anchor": label.anchor}
         kind = "halo strong" if label.topic in strong else "halo"
-        marks.append(element("text", label.text, class_=kind, aria_hidden="true", **place))
-    title = f"Map of {len(topics)} topics; {len(texts)} of them with their first words"
-    return chart(width, height, title, *marks, group=True)
+        marks.append(
+            element(
+                "text", label.text, x=label.x, y=label.y, text_anchor=label.anchor, class_=kind,
+                aria_hidden="true",
+            )
+        )  # fmt: skip
+    said = f"Map of {len(topics)} topics; {len(texts)} of them with their first words"
+    return chart(width, height, said, *marks, group=True)
 
 
 def curve(points: Sequence[tuple[int, float]]) -> list[Markup]:
@@ -101,7 +102,7 @@ def _curve(points: Sequence[tuple[int, float]], width: int) -> Markup:
     height, left, right, top, bottom = 220, 46, 58, 12, 26
     steps, scores = [p[0] for p in points], [p[1] for p in points]
     ticks = _ticks(min(scores), max(scores))
-    low, high = min(ticks[0], min(scores)), max(ticks[-1], max(scores))
+    low, high = min([ticks[0], *scores]), max([ticks[-1], *scores])
     span_x, span_y = max(max(steps) - min(steps), 1), (high - low) or 1.0
 
     def at(step: float, score: float) -> tuple[float, float]:
@@ -167,7 +168,8 @@ def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
     n_bins, height = len(found.names), top + row * len(topics) + 24
     xs = [left + 8 + (width - left - 8 - right) * b / (n_bins - 1) for b in range(n_bins)]
     highest = max(
-        (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0), default=1.0
+        (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0),
+        default=1.0,
     )
     marks = _dates(found.names, xs, top, height)
     for i, topic in enumerate(topics):
@@ -209,20 +211,24 @@ def _river(
         if not flows:
             continue
         for kind in ("high", "value"):
-            half = [np.nan_to_num(getattr(row[b], kind), nan=row[b].value) * scale / 2 for b in bins]
+            half = [
+                np.nan_to_num(getattr(row[b], kind), nan=row[b].value) * scale / 2 for b in bins
+            ]
             edge = [(xs[b], h) for b, h in zip(bins, half, strict=True)]
             if len(edge) == 1:
                 edge = [(edge[0][0] - 2, edge[0][1]), (edge[0][0] + 2, edge[0][1])]
             above = [(x, middle - h) for x, h in edge]
             below = [(x, middle + h) for x, h in reversed(edge)]
-            drawn = _look(topic.sign) if kind == "value" else {"class_": f"f{topic.sign.family} bank"}
+            drawn = (
+                _look(topic.sign) if kind == "value" else {"class_": f"f{topic.sign.family} bank"}
+            )
             drawn["class_"] = f"{drawn['class_']} river"
             marks.append(element("path", d=path(above + below, closed=True), **drawn))
     peak = max(range(len(xs)), key=lambda b: np.nan_to_num(row[b].value, nan=-1.0))
     y = middle - row[peak].value * scale / 2 - 5
-    place = {"x": min(max(xs[peak], 14 + xs[0]), xs[-1] - 4), "y": y, "text_anchor": "middle"}
+    x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)
     said = percent(row[peak].value, 0)
-    marks.append(element("text", said, class_="halo faint", **place))
+    marks.append(element("text", said, x=x, y=y, text_anchor="middle", class_="halo faint"))
     return marks
 
 

@@ -46,6 +46,8 @@ class ReportData:
         Name of the estimator; ``about`` is its first line of documentation.
     parameters : tuple of (name, value)
         What changes the result, as given; ``seed`` is what the random state came to.
+    code : str
+        The model as Python makes it; empty if a parameter is too long to write out.
     n_docs, n_empty, n_terms : int
         Of the corpus; empty documents have no term that the model knows.
     n_tokens : float
@@ -65,6 +67,7 @@ class ReportData:
     model: str
     about: str
     parameters: tuple[tuple[str, str], ...]
+    code: str
     seed: int
     n_iter: int
     created: str
@@ -131,6 +134,7 @@ class ReportData:
             model=type(model).__name__,
             about=(type(model).__doc__ or "").strip().partition("\n")[0].rstrip("."),
             parameters=_parameters(model),
+            code=_code(model),
             seed=int(model.seed_),
             n_iter=int(model.n_iter_),
             created=datetime.date.today().isoformat(),
@@ -155,9 +159,7 @@ class ReportData:
 def _check(model: Any, corpus: Any, texts: Any, test: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "posterior_"):
-        raise DataError(
-            f"a report needs a fitted topic model of bayou; got {type(model).__name__}"
-        )
+        raise DataError(f"a report needs a fitted topic model of bayou; got {type(model).__name__}")
     for name, given in (("corpus", corpus), ("test", test)):
         if not isinstance(given, Corpus) and (name == "corpus" or given is not None):
             raise DataError(
@@ -179,6 +181,16 @@ def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
     given = model.get_params(deep=False)
     kept = sorted(name for name in given if name not in runtime | {"random_state"})
     return tuple((name, shorten(repr(given[name]), 60)) for name in kept)
+
+
+def _code(model: Any) -> str:
+    """The constructor with what differs from its defaults."""
+    defaults = dict(_parameters(type(model)()))
+    given = [(name, value) for name, value in _parameters(model) if defaults[name] != value]
+    if any("…" in value or "(" in value for _, value in given):
+        return ""
+    listed = "".join(f"{name}={value}, " for name, value in given)
+    return f"bayou.{type(model).__name__}({listed}random_state={int(model.seed_)})"
 
 
 def _label_rows(corpus: Corpus, doc_topics: Floats, lengths: Floats) -> tuple[LabelRow, ...]:

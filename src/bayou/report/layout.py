@@ -88,7 +88,9 @@ def signs(family: NDArray[np.int64], share: Floats) -> list[Sign]:
 def radii(share: Floats, width: float, height: float) -> Floats:
     """Circles whose areas are to the shares, together a fifteenth of the sheet at most."""
     safe = np.maximum(np.nan_to_num(share), 1e-9)
-    largest = min(26.0, width / 20 + 4, np.sqrt(width * height / 15 / np.pi * safe.max() / safe.sum()))
+    largest = min(
+        26.0, width / 20 + 4, np.sqrt(width * height / 15 / np.pi * safe.max() / safe.sum())
+    )
     return np.asarray(np.maximum(largest * np.sqrt(safe / safe.max()), 2.5))
 
 
@@ -100,7 +102,7 @@ def spread(points: Floats, radius: Floats, width: float, height: float) -> Float
     rank = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0) / max(n - 1, 1)
     unit = np.where(span > 1e-12, 0.5 * scaled + 0.5 * rank, 0.5)
     box = np.array([width, height])
-    edge = np.array([0.09 * width, 0.04 * height]) + radius.max()
+    edge = np.array([0.09 * width - 8, 0.04 * height]) + radius.max()
     places = edge + unit * (box - 2 * edge)
     for _ in range(120):
         moved = _pushed_apart(places, radius)
@@ -108,7 +110,7 @@ def spread(points: Floats, radius: Floats, width: float, height: float) -> Float
         if np.abs(moved - places).max() < 0.05:
             break
         places = moved
-    return places
+    return np.asarray(places)
 
 
 def _pushed_apart(places: Floats, radius: Floats) -> Floats:
@@ -164,8 +166,12 @@ def _first_free(
     for anchor, left, base in (
         ("start", x + r + _GAP + 1, y + 4),
         ("end", x - r - _GAP - 1 - wide, y + 4),
-        ("middle", x - wide / 2, y - r - 6),
-        ("middle", x - wide / 2, y + r + 14),
+        ("middle", min(max(x - wide / 2, 0.0), size[0] - wide), y - r - 6),
+        ("middle", min(max(x - wide / 2, 0.0), size[0] - wide), y + r + 14),
+        ("start", x - r, y + r + 13),
+        ("end", x + r - wide, y + r + 13),
+        ("start", x - r, y - r - 5),
+        ("end", x + r - wide, y - r - 5),
     ):
         box = np.array([left, base - 11, left + wide, base + 4])
         inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
@@ -176,6 +182,6 @@ def _first_free(
             | (boxes[:, 1] >= box[3])
         )
         if inside and apart.all():
-            at = {"start": left, "end": left + wide, "middle": x}[anchor]
+            at = {"start": left, "end": left + wide, "middle": left + wide / 2}[anchor]
             return Label(k, text, at, base, anchor), box
     return None, None

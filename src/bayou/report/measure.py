@@ -65,7 +65,9 @@ def ratios(values: Floats, weights: Floats) -> list[Estimate]:
     half = Z95 * np.sqrt(np.maximum(spread, 0.0) * n / max(n - 1, 1)) / total
     if n == 1:
         half = np.full_like(means, math.nan)
-    return [Estimate(float(m), float(m - h), float(m + h)) for m, h in zip(means, half, strict=True)]
+    return [
+        Estimate(float(m), float(m - h), float(m + h)) for m, h in zip(means, half, strict=True)
+    ]
 
 
 def shares(doc_topics: Floats, lengths: Floats) -> list[Estimate]:

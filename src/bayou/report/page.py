@@ -6,6 +6,7 @@ import base64
 import contextlib
 import hashlib
 import itertools
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ def render(data: ReportData) -> str:
             data=data,
             charts=charts,
             text=text,
+            sort_key=lambda value: f"{value if math.isfinite(value) else -9:.5f}",
             interval=tables.share_interval,
             between=tables.between,
             perplexity=perplexity,
@@ -58,7 +60,6 @@ def render(data: ReportData) -> str:
             figures=tables.figures(data),
             methods=tables.methods(data),
             heat=tables.heat(data),
-            code=tables.code(data),
         )
     )
 
@@ -128,5 +129,5 @@ def _drawings(data: ReportData) -> dict[str, Any]:
         "widest_share": max(
             (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
         ),
-        "widest_word": max(t.words[0][1] for t in data.topics),
+        "n_words": 10 if len(data.topics) <= 100 else 8,
     }

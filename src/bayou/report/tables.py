@@ -74,7 +74,7 @@ def findings(data: ReportData) -> list[Finding]:
 
 def _score_finding(data: ReportData) -> Finding | None:
     found = data.held_out
-    if found is None or not data.has_test or not found.gain.low > 0:
+    if found is None or not data.has_test or found.n_known or not found.gain.low > 0:
         return None
     less = 1 - math.exp(-found.gain.value)
     parts = (
@@ -181,11 +181,16 @@ def heat(data: ReportData) -> Heat | None:
     for row, line in zip(rows, values, strict=True):
         cells = [(percent(line[k], 0), round(HEAT_STEPS * line[k] / largest)) for k in chosen]
         lead = np.argsort(-line, kind="stable")[:3]
-        leading = [(data.topics[k], share_interval(row.shares[k], 0)) for k in lead]
+        leading = [(data.topics[k], _said(row.shares[k])) for k in lead]
         made.append((row, cells, leading))
     halves = [s.high - s.value for row in rows for s in (row.shares[k] for k in chosen)]
     widest = max((h for h in halves if math.isfinite(h)), default=math.nan)
     return Heat([data.topics[k] for k in chosen], made, widest)
+
+
+def _said(share: Estimate) -> str:
+    interval = share_interval(share, 0)
+    return percent(share.value, 0) + (f" ({interval})" if interval else "")
 
 
 def methods(data: ReportData) -> list[tuple[str, str, str]]:
@@ -249,9 +254,3 @@ def _score_method(data: ReportData) -> tuple[str, str, str]:
     else:
         where += "kept out of the collection described here."
     return "Perplexity", what, where
-
-
-def code(data: ReportData) -> str:
-    """The model again, in Python."""
-    given = ", ".join(f"{name}={value}" for name, value in data.parameters)
-    return f"model = bayou.{data.model}({given}, random_state={data.seed}).fit(corpus)"

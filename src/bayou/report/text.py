@@ -17,14 +17,14 @@ _BROAD = frozenset("mwMWQO@%")
 
 
 def clean(text: str) -> str:
-    """The text with a replacement character for each one that no page can show.
+    r"""The text with a replacement character for each one that no page can show.
 
     Marks that change the direction of writing go: they would reach past the text they came in.
 
     Examples
     --------
-    >>> clean("a\\x00b")
-    'a\ufffdb'
+    >>> clean("a\x00b")
+    'a�b'
     """
     return _DIRECTING.sub("", _UNSHOWABLE.sub("\ufffd", text))
 
@@ -54,11 +54,11 @@ def text_width(text: str, size: float) -> float:
         if unicodedata.east_asian_width(letter) in "WF":
             units += 1.1
         elif letter in _NARROW:
-            units += 0.4
+            units += 0.43
         elif letter in _BROAD or letter.isupper():
-            units += 0.86
+            units += 0.92
         else:
-            units += 0.64
+            units += 0.7
     return units * size
 
 

@@ -124,9 +124,11 @@ def _examples(
     """The documents with the largest share of each topic, among those of some length."""
     n_topics = len(phi)
     n_wanted = 3 if n_topics <= _FEW else 2 if n_topics <= _MANY else 1
-    longest = 220 if n_topics <= _FEW else 150
+    longest = 180 if n_topics <= _FEW else 140 if n_topics <= _MANY else 110
     spoken = lengths[lengths > 0]
-    long_enough = np.flatnonzero(lengths >= min(20.0, float(np.median(spoken)) if len(spoken) else 1))
+    long_enough = np.flatnonzero(
+        lengths >= min(20.0, float(np.median(spoken)) if len(spoken) else 1)
+    )
     out = []
     for k in range(n_topics):
         order = long_enough[np.argsort(-doc_topics[long_enough, k], kind="stable")[: 4 * n_wanted]]

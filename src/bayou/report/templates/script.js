@@ -18,6 +18,7 @@
   document.querySelector(".top").append(toggle);
 
   const table = document.querySelector(".index table");
+  const words = (topic) => [...topic.querySelectorAll(".words bdi, .about bdi")].map((e) => e.textContent).join(" ").toLowerCase();
   const rows = table ? [...table.tBodies[0].rows] : [];
   if (rows.length > 8) {
     const input = make("input", { type: "search", placeholder: "Find a topic by word or number", "aria-label": "Find a topic by word or number" });
@@ -30,7 +31,7 @@
       let found = 0;
       for (const row of rows) {
         const topic = document.getElementById("topic-" + row.dataset.topic);
-        const fits = !wanted || row.dataset.topic === wanted || topic.dataset.words.toLowerCase().includes(wanted);
+        const fits = !wanted || row.dataset.topic === wanted || words(topic).includes(wanted);
         row.hidden = topic.hidden = !fits;
         found += fits;
       }
