@@ -163,7 +163,7 @@ def rivers(topics: Sequence[Topic], found: Course) -> list[Markup]:
 
 def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
     narrow = width == _SMALL
-    left, row = (0, _ROW + 20) if narrow else (170, _ROW)
+    left, row = (0, _ROW + 30) if narrow else (170, _ROW)
     right, top = 24, 16
     n_bins, height = len(found.names), top + row * len(topics) + 24
     xs = [left + 8 + (width - left - 8 - right) * b / (n_bins - 1) for b in range(n_bins)]
@@ -177,7 +177,7 @@ def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
         first, rest = topic.words[0][0], ", ".join(w for w, _ in topic.words[1:3])
         if narrow:
             name = shorten(topic.name(), 40)
-            marks.append(element("text", name, x=0, y=middle - 26, class_="halo strong"))
+            marks.append(element("text", name, x=0, y=middle - 39, class_="halo strong"))
         else:
             name = shorten(first, 22)
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))

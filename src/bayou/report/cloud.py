@@ -13,7 +13,7 @@ from bayou.report.text import shorten, text_width
 
 WIDTH, HEIGHT = 300, 172
 LEAST = 9.5  # pixels; a smaller word could not be read, and a larger one would not be to scale
-_SIZES = (46.0, 40.0, 35.0, 30.0, 26.0, 22.0)
+_SIZES = (46.0, 40.0, 35.0, 30.0, 26.0, 22.0, 17.0, 13.0)
 _TURN = np.linspace(0, 26 * np.pi, 700)
 _SPIRAL = np.column_stack([_TURN * np.cos(_TURN), 0.56 * _TURN * np.sin(_TURN)]) * 2.0
 
@@ -30,7 +30,7 @@ class Word(NamedTuple):
 def place(words: Sequence[tuple[str, float]]) -> list[Word]:
     """Largest word in the middle, the others round it, at the largest scale at which all fit.
 
-    Words too small to read at that scale are left out rather than drawn too large.
+    Words too small to read at that scale, or too long, are left out rather than drawn out of scale.
     """
     given = [(shorten(text, 24), weight) for text, weight in words if weight > 0]
     best: list[Word] = []
@@ -55,7 +55,7 @@ def _try(words: list[tuple[str, float]], largest: float) -> tuple[int, list[Word
         wanted += 1
         spot = _free(boxes, text_width(text, size) + 3, size)
         if spot is None:
-            return wanted, []
+            continue
         boxes = np.vstack([boxes, spot])
         placed.append(Word(text, size, float(spot[0] + spot[2]) / 2, float(spot[3]) - 0.22 * size))
     return wanted, placed

@@ -15,6 +15,7 @@ from bayou._version import __version__
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.metrics import diversity
+from bayou.posterior import Posterior
 from bayou.report import measure
 from bayou.report.course import Course, course
 from bayou.report.measure import Estimate, Floats, HeldOut
@@ -128,7 +129,6 @@ class ReportData:
         counts = measure.columns_of(corpus, posterior)
         lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
         n_diverse = min(_DIVERSITY_WORDS, posterior.n_terms)
-        steps = zip(posterior.score_steps, posterior.scores, strict=True)
         return cls(
             title=shorten(title, 120) if title else f"{posterior.n_topics} topics",
             model=type(model).__name__,
@@ -149,7 +149,7 @@ class ReportData:
             held_out=measure.held_out(model, corpus, corpus if test is None else test),
             diversity=diversity(posterior.topics, n_diverse),
             diversity_words=n_diverse,
-            curve=tuple((int(n), float(score)) for n, score in steps if math.isfinite(score)),
+            curve=_curve(posterior),
             n_labels=corpus.n_labels,
             label_rows=_label_rows(corpus, doc_topics, lengths),
             course=None if corpus.times is None else course(doc_topics, lengths, corpus.times),
@@ -181,6 +181,11 @@ def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
     given = model.get_params(deep=False)
     kept = sorted(name for name in given if name not in runtime | {"random_state"})
     return tuple((name, shorten(repr(given[name]), 60)) for name in kept)
+
+
+def _curve(posterior: Posterior) -> tuple[tuple[int, float], ...]:
+    steps = zip(posterior.score_steps, posterior.scores, strict=True)
+    return tuple((int(step), float(score)) for step, score in steps if math.isfinite(score))
 
 
 def _code(model: Any) -> str:

@@ -15,6 +15,31 @@ from bayou.report.topics import COHERENCE_WORDS, Topic
 HEAT_STEPS = 20  # shades; the style sheet has as many
 MOST_HEAT_TOPICS = 12
 
+_SHARE = (
+    "Share of the words kept that the topic explains: topic proportions of the documents, weighted "
+    "by their lengths."
+)
+_MEASURES = (
+    (
+        "Coherence",
+        f"Normalised pointwise mutual information of the first {COHERENCE_WORDS} words of a topic: 1 "
+        "if they only occur together, 0 if they are independent. A topic of boilerplate can score high.",
+        "None; counted on the documents described here, whole documents as windows.",
+    ),
+    (
+        "Distinctive words",
+        "FREX: harmonic mean of two ranks, by frequency in the topic and by how exclusive the word is "
+        "to it.",
+        "None.",
+    ),
+    (
+        "Map",
+        "Classical scaling of Hellinger distances between topics' word distributions; half of a place "
+        "is by rank, so that the sheet is used, and circles are moved apart.",
+        "None; two dimensions cannot hold all distances.",
+    ),
+)
+
 
 class Finding(NamedTuple):
     """A sentence in parts, every second one in bold, and where its evidence is."""
@@ -134,7 +159,7 @@ def figures(data: ReportData) -> list[Figure]:
     if data.held_out is not None:
         found = data.held_out
         value, plain = perplexity(found.score), perplexity(found.baseline)
-        seen = "unseen documents" if data.has_test else "the documents it learned from"
+        seen = "unseen documents" if data.has_test else "these documents"
         how = f"half of each of {count(found.n_docs, 'document')}, given the other half"
         out.append(
             Figure(
@@ -195,42 +220,16 @@ def _said(share: Estimate) -> str:
 
 def methods(data: ReportData) -> list[tuple[str, str, str]]:
     """Each number: what it is, and its interval and data."""
-    out = [
-        (
-            "Share of a topic",
-            "Share of the words kept that the topic explains: topic proportions of the documents, "
-            "weighted by their lengths.",
-            f"95 %, over {count(data.n_docs - data.n_empty, 'document')} with words.",
-        ),
-        (
-            "Coherence",
-            f"Normalised pointwise mutual information of the first {COHERENCE_WORDS} words of a "
-            "topic: 1 if they only occur together, 0 if they are independent. A topic of boilerplate "
-            "can score high.",
-            "None; counted on the documents described here, whole documents as windows.",
-        ),
-        (
-            "Distinctive words",
-            "FREX: harmonic mean of two ranks, by frequency in the topic and by how exclusive the "
-            "word is to it.",
-            "None.",
-        ),
-        (
-            "Map",
-            "Classical scaling of Hellinger distances between topics' word distributions; half of a "
-            "place is by rank, so that the sheet is used, and circles are moved apart.",
-            "None; two dimensions cannot hold all distances.",
-        ),
-    ]
-    if data.held_out is not None:
-        out.insert(0, _score_method(data))
+    out = [_score_method(data)] if data.held_out is not None else []
+    spoken = count(data.n_docs - data.n_empty, "document")
+    out.append(("Share of a topic", _SHARE, f"95 %, over {spoken} with words."))
+    out += _MEASURES
     if data.label_rows:
         what = "Mean of the topic proportions over the documents of a label."
         out.append(("Share in a label", what, "95 %, over the documents of the label."))
     if data.course is not None:
-        what = f"Share of a topic among the words of one bin of time (1 {data.course.width})."
-        if data.course.width[0].isdigit():
-            what = f"Share of a topic among the words of one bin of time ({data.course.width})."
+        width = data.course.width if data.course.width[0].isdigit() else f"1 {data.course.width}"
+        what = f"Share of a topic among the words of one bin of time ({width})."
         undated = f" {count(data.course.n_undated, 'document')} without a date left out."
         sure = "95 %, over the documents of the bin."
         out.append(("Course", what, sure + (undated if data.course.n_undated else "")))
