@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.report.pages import hostile_data
 
-from bayou.report import write
+from bayou import LDA
+from bayou.data.synthetic import sample_lda
+from bayou.report import ReportData, write
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -42,7 +45,7 @@ def visit(browser, report):
     """Open the report offline and hear everything it says and asks for."""
     contexts = []
 
-    def go(width=1440, scheme="light", scripts=True):
+    def go(width=1440, scheme="light", scripts=True, path=report):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,
@@ -57,7 +60,7 @@ def visit(browser, report):
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.on("dialog", lambda dialog: page.said.append(dialog.message))
         page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(report.as_uri())
+        page.goto(path.as_uri())
         return page
 
     yield go
@@ -138,6 +141,25 @@ def test_keyboard_theme_search_and_order(visit):
     page.locator("#topics svg a:visible").first.focus()
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash").startswith("#topic-")
+    assert page.said == []
+
+
+def test_many_topics_are_found_by_word_and_opened_by_link(visit, tmp_path):
+    corpus, _ = sample_lda(n_docs=80, n_topics=5, n_terms=200, seed=3)
+    corpus = replace(corpus, vocabulary=[f"word{v}" for v in range(200)])
+    model = LDA(n_topics=60, n_sweeps=3, random_state=0).fit(corpus)
+    path = tmp_path / "many.html"
+    write(path, ReportData.from_model(model, corpus))
+    page = visit(path=path)
+    word = model.top_terms(1)[7][0]
+    page.get_by_role("searchbox").fill(word)
+    shown = page.locator(".index tbody tr:visible").evaluate_all("r => r.map(r => r.dataset.topic)")
+    assert "7" in shown
+    assert len(shown) < 60
+    page.locator(".index tr[data-topic='7'] a").click()
+    assert page.locator("#topic-7 .words").is_visible()
+    page.get_by_role("searchbox").fill("no such word")
+    assert page.get_by_text("No topic has “no such word” among its leading words.").is_visible()
     assert page.said == []
 
 

@@ -43,15 +43,14 @@ def patterns() -> Markup:
     return element("svg", inside, width=0, height=0, class_="defs", aria_hidden="true")
 
 
-def _look(sign: Sign) -> dict[str, str | None]:
-    """Class and fill of a mark."""
-    hatch = f"url(#hatch{sign.family})" if sign.texture == 2 else None
-    return {"class_": f"f{sign.family} s{sign.texture}", "fill": hatch}
+def _look(sign: Sign) -> str:
+    """The classes of a mark; the style sheet has colours and textures."""
+    return f"f{sign.family} s{sign.texture}"
 
 
 def dot(sign: Sign) -> Markup:
     """A topic's sign in running text."""
-    return Markup(f'<i class="dot f{sign.family} s{sign.texture}"></i>')
+    return Markup(f'<i class="dot {_look(sign)}"></i>')
 
 
 def bar(value: float, largest: float) -> Markup:
@@ -79,7 +78,7 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
         t, (x, y) = topics[k], places[k]
         shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
         title = element("title", f"{t.number}: {t.name()}, {percent(t.share.value)}")
-        circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), **_look(t.sign))
+        circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), class_=_look(t.sign))
         marks.append(element("a", title, circle, href=f"#topic-{t.number}"))
     for label in texts:
         kind = "halo strong" if label.topic in strong else "halo"
@@ -219,11 +218,9 @@ def _river(
                 edge = [(edge[0][0] - 2, edge[0][1]), (edge[0][0] + 2, edge[0][1])]
             above = [(x, middle - h) for x, h in edge]
             below = [(x, middle + h) for x, h in reversed(edge)]
-            drawn = (
-                _look(topic.sign) if kind == "value" else {"class_": f"f{topic.sign.family} bank"}
-            )
-            drawn["class_"] = f"{drawn['class_']} river"
-            marks.append(element("path", d=path(above + below, closed=True), **drawn))
+            look = _look(topic.sign) if kind == "value" else f"f{topic.sign.family} bank"
+            outline = path(above + below, closed=True)
+            marks.append(element("path", d=outline, class_=f"{look} river"))
     peak = max(range(len(xs)), key=lambda b: np.nan_to_num(row[b].value, nan=-1.0))
     y = middle - row[peak].value * scale / 2 - 5
     x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)

@@ -77,7 +77,9 @@ def build(
     best = top_terms(phi, min(N_WORDS, phi.shape[1]))
     n_coherent = min(COHERENCE_WORDS, phi.shape[1])
     coherent = npmi(phi, counts, top_n=n_coherent) if n_coherent > 1 else np.full(len(phi), np.nan)
-    special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[:, :8]
+    special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[
+        :, : 8 if len(phi) <= _MANY else 6
+    ]
     distances = topic_distances(phi, "hellinger")
     points = layout.classical_scaling(distances, 8)
     signs = layout.signs(layout.families(points), np.nan_to_num(sizes))

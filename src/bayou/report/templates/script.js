@@ -61,5 +61,11 @@
     }
   }, { rootMargin: "-20% 0px -70% 0px" });
   for (const section of document.querySelectorAll("main > section[id]")) if (links.has(section.id)) watch.observe(section);
+  const open = () => {
+    const aim = document.getElementById(location.hash.slice(1));
+    for (const folded of aim && aim.matches(".topic") ? aim.querySelectorAll("details") : []) folded.open = true;
+  };
+  addEventListener("hashchange", open);
+  open();
   addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
 })();
