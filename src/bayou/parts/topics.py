@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from bayou.kernels import em, fixed_sweep, fold_in
 from bayou.kernels.rng import FOLD_IN
+from bayou.posterior import MAX_STEPS, MOVED, proportions
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -151,7 +152,13 @@ def topic_totals(term_topic: F32) -> F64:
 
 
 def expected_counts(
-    rows: F32, alpha: F64, pairs: Pairs, each: Each, *, max_iter: int = 20, tol: float = 0.01
+    rows: F32,
+    alpha: F64,
+    pairs: Pairs,
+    each: Each,
+    *,
+    max_iter: int = MAX_STEPS,
+    tol: float = MOVED,
 ) -> F32:
     """Expected tokens of each topic in each document with topics fixed (documents x topics).
 
@@ -159,11 +166,10 @@ def expected_counts(
     ``tol`` of the document's tokens moved.
     """
     out = np.empty((pairs.n_docs, len(alpha)), np.float32)
-    n_steps = np.empty(pairs.n_docs, np.int64)
     prior = alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
+        fold_in.em_rows(out, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
 
     each(work, pairs.indptr, 5.0 * len(alpha))
     return out
@@ -213,13 +219,6 @@ def content_ids(pairs: Pairs) -> U64:
     out = np.empty(pairs.n_docs, np.uint64)
     fixed_sweep.content_ids(out, tuple(pairs), 0, pairs.n_docs)
     return out
-
-
-def proportions(doc_topic: F32, alpha: F64) -> F64:
-    """theta as rows that sum to one: (n_dk + alpha_k) / (N_d + sum alpha); empty rows give the prior."""
-    theta = doc_topic.astype(np.float64) + alpha
-    theta /= theta.sum(axis=-1, keepdims=True)
-    return theta
 
 
 def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each) -> float:
