@@ -187,12 +187,12 @@ def test_terms_without_names_are_called_by_number():
     assert "term 3" in text
 
 
-def test_a_streaming_model_has_no_curve():
+def test_a_streaming_model_without_scores_has_no_curve():
     corpus, _ = sample_lda(n_docs=60, n_topics=3, n_terms=30, seed=1)
-    model = OnlineLDA(n_topics=3, random_state=0).fit(corpus)
+    model = OnlineLDA(n_topics=3, random_state=0).partial_fit(corpus)
     text = "".join(check_page(render(ReportData.from_model(model, corpus))).text)
     assert "Training" not in text
-    assert "OnlineLDA, seed 0" in text
+    assert "OnlineLDA, seed 0, 1 mini-batch" in text
 
 
 def test_times_in_one_bin_have_no_course(small):

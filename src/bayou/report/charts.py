@@ -92,20 +92,20 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
     return chart(width, height, said, *marks, group=True)
 
 
-def curve(points: Sequence[tuple[int, float]]) -> list[Markup]:
-    """Log-likelihood against passes, at two widths."""
-    return [_curve(points, width) for width in (_MIDDLE, _SMALL)]
+def curve(data: ReportData) -> list[Markup]:
+    """Log-likelihood against steps of training, at two widths."""
+    return [_curve(data.curve, data.step, width) for width in (_MIDDLE, _SMALL)]
 
 
-def _curve(points: Sequence[tuple[int, float]], width: int) -> Markup:
+def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup:
     height, left, right, top, bottom = 220, 46, 58, 12, 26
     steps, scores = [p[0] for p in points], [p[1] for p in points]
     ticks = _ticks(min(scores), max(scores))
     low, high = min([ticks[0], *scores]), max([ticks[-1], *scores])
     span_x, span_y = max(max(steps) - min(steps), 1), (high - low) or 1.0
 
-    def at(step: float, score: float) -> tuple[float, float]:
-        x = left + (step - min(steps)) / span_x * (width - left - right)
+    def at(after: float, score: float) -> tuple[float, float]:
+        x = left + (after - min(steps)) / span_x * (width - left - right)
         return x, top + (high - score) / span_y * (height - top - bottom)
 
     marks = []
@@ -122,7 +122,7 @@ def _curve(points: Sequence[tuple[int, float]], width: int) -> Markup:
     marks.append(element("text", decimal(scores[-1], 3), x=x + 7, y=y + 4, class_="halo strong"))
     for n in sorted({steps[0], steps[-1]}):
         anchor = "start" if n == steps[0] else "end"
-        said = f"pass {n}"
+        said = f"{step} {n}"
         marks.append(
             element("text", said, x=at(n, low)[0], y=height - 6, text_anchor=anchor, class_="faint")
         )

@@ -49,6 +49,8 @@ class ReportData:
         What changes the result, as given; ``seed`` is what the random state came to.
     code : str
         The model as Python makes it; empty if a parameter is too long to write out.
+    n_iter : int
+        Steps of training; ``step`` says what one of them is.
     n_docs, n_empty, n_terms : int
         Of the corpus; empty documents have no term that the model knows.
     n_tokens : float
@@ -57,7 +59,7 @@ class ReportData:
         Document completion; of the test corpus if ``has_test``, else of the corpus itself.
     diversity : float
         Share of distinct terms among the ``diversity_words`` first terms of all topics.
-    curve : tuple of (pass, log-likelihood per token)
+    curve : tuple of (steps, log-likelihood per token)
     label_rows : tuple of LabelRow
         The most frequent labels; ``n_labels`` is how many there are.
     course : Course or None
@@ -71,6 +73,7 @@ class ReportData:
     code: str
     seed: int
     n_iter: int
+    step: str
     created: str
     version: str
     n_docs: int
@@ -137,6 +140,7 @@ class ReportData:
             code=_code(model),
             seed=int(model.seed_),
             n_iter=int(model.n_iter_),
+            step="mini-batch" if hasattr(model, "partial_fit") else "pass",
             created=datetime.date.today().isoformat(),
             version=__version__,
             n_docs=corpus.n_docs,

@@ -123,7 +123,7 @@ def _drawings(data: ReportData) -> dict[str, Any]:
         "by_share": by_share,
         "clouds": clouds,
         "map": charts.topic_map(data) if len(data.topics) > 1 else [],
-        "curve": charts.curve(data.curve) if len(data.curve) > 1 else [],
+        "curve": charts.curve(data) if len(data.curve) > 1 else [],
         "river_topics": rivers,
         "rivers": charts.rivers(rivers, data.course) if data.course is not None else [],
         "widest_share": max(
