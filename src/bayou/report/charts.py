@@ -170,7 +170,7 @@ def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
         (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0),
         default=1.0,
     )
-    marks = _dates(found.names, xs, top, height)
+    marks = _dates(found.names, xs, top, (width, height))
     for i, topic in enumerate(topics):
         middle = top + row * i + row - _ROW / 2
         first, rest = topic.words[0][0], ", ".join(w for w, _ in topic.words[1:3])
@@ -186,16 +186,19 @@ def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
     return chart(width, height, title, *marks)
 
 
-def _dates(names: list[str], xs: list[float], top: float, height: float) -> list[Markup]:
-    every = max(1, math.ceil(len(names) * (text_width(names[0], 11) + 18) / (xs[-1] - xs[0])))
-    marks = []
+def _dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) -> list[Markup]:
+    """Dates below the rivers, on the sheet and apart from each other."""
+    half = max(text_width(name, 11) for name in names) / 2
+    every = max(1, math.ceil(len(names) * (2 * half + 18) / (xs[-1] - xs[0])))
+    marks, taken = [], -math.inf
     for b in range(0, len(names), every):
-        marks.append(element("line", x1=xs[b], x2=xs[b], y1=top, y2=height - 20, class_="grid"))
-        said = element(
-            "text", names[b], x=xs[b], y=height - 5, text_anchor="start" if b == 0 else "middle",
-            class_="faint",
-        )  # fmt: skip
-        marks.append(said)
+        ends = (top, size[1] - 20)
+        marks.append(element("line", x1=xs[b], x2=xs[b], y1=ends[0], y2=ends[1], class_="grid"))
+        x = min(max(xs[b], half), size[0] - half)
+        if x - half > taken:
+            place = {"x": x, "y": size[1] - 5.0}
+            marks.append(element("text", names[b], text_anchor="middle", class_="faint", **place))
+            taken = x + half + 4
     return marks
 
 
