@@ -224,8 +224,9 @@ class LDA(Estimator):
             Fractional counts are weights for the fast inference; samplers round them.
         y : ignored
         checkpoint : path, optional
-            Training is written there every `checkpoint_every` passes, and goes on from there if the
-            file exists: the result is that of an uninterrupted run, bit for bit.
+            Training is written there every `checkpoint_every` passes and when a callback or
+            `max_time` stops it, and goes on from there if the file exists: the result is that of an
+            uninterrupted run, bit for bit.
         """
         p = self._checked_parameters()
         whole("checkpoint_every", checkpoint_every, 1)
@@ -274,8 +275,9 @@ class LDA(Estimator):
             phase = fast.PHASES[state.phase]
             return _told(fast.advance(state, setup), most, phase)
 
+        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
+            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=p.max_time
         )
         counts, alpha, beta = fast.answer(state, setup)
         state = state._replace(alpha=alpha, beta=beta)
@@ -299,8 +301,9 @@ class LDA(Estimator):
                 return state, None
             return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
 
+        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
+            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=p.max_time
         )
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
         if state.n_kept:
@@ -325,17 +328,22 @@ class LDA(Estimator):
     def _resumed(self, kind: Any, corpus: Corpus, saved: Any) -> Any:
         return None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
 
-    def _saver(self, corpus: Corpus, saved: Any) -> Any:
+    def _savers(self, corpus: Corpus, saved: Any) -> tuple[Any, Any]:
+        """Writes a checkpoint every so many passes; and one when training is stopped in between."""
         if saved is None:
-            return None
+            return None, None
         path, every = saved
         manifest = self._describe(corpus)
 
-        def save(state: Any, info: Info) -> None:
+        def after(state: Any, info: Info) -> None:
             if info.step % every == 0:
                 checkpoints.write(path, state, manifest)
 
-        return save
+        def stopped(state: Any, info: Info) -> None:
+            if info.step % every:
+                checkpoints.write(path, state, manifest)
+
+        return after, stopped
 
 
 def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:

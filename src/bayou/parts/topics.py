@@ -19,12 +19,13 @@ I64 = NDArray[np.int64]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+Work = Callable[[int, int], None]
 
 
 class Each(Protocol):
     """Call a function over ranges of items, as `run.shards.Workers.each` does."""
 
-    def __call__(self, work: Callable[[int, int], None], ends: I64, cost: float = 1.0, /) -> None:
+    def __call__(self, work: Work, ends: I64, cost: float = 1.0, /) -> None:
         """``ends`` counts the work before each item, ``cost`` is nanoseconds a unit of it."""
 
 
@@ -166,6 +167,29 @@ def expected_counts(
         fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
 
     each(work, pairs.indptr, 5.0 * len(alpha))
+    return out
+
+
+def pair_topics(
+    rows: F32, alpha: F64, pairs: Pairs, *, max_iter: int = 20, tol: float = 0.01
+) -> F64:
+    """Probability of each topic for each (document, term) pair with topics fixed (pairs x topics).
+
+    theta_k phi_vk / sum_j theta_j phi_vj with the theta of the step before the last of
+    `expected_counts`, so that counts times probabilities add up to its result.
+    """
+    prior = alpha.astype(np.float32)
+    n_docs = pairs.n_docs
+    before = np.empty((n_docs, len(alpha)), np.float32)
+    n_steps = np.empty(n_docs, np.int64)
+    plain = tuple(pairs)
+    fold_in.em_rows(before, n_steps, plain, 0, n_docs, rows, prior, max_iter, np.float32(tol))
+    for d in range(n_docs):
+        last = max(int(n_steps[d]) - 1, 0)
+        fold_in.em_rows(before, n_steps, plain, d, d + 1, rows, prior, last, np.float32(tol))
+    docs = np.repeat(np.arange(n_docs), np.diff(pairs.indptr))
+    out = (before[docs] + prior).astype(np.float64) * rows[pairs.terms]
+    out /= out.sum(axis=1, keepdims=True)
     return out
 
 
