@@ -101,7 +101,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         in `n_unknown_`.
         """
         if not hasattr(self, "estimator_"):
-            estimator = clone(self._estimator())
+            estimator = self._fresh()
             corpus, vectorizer = self._first_corpus(X)
             self._keep(estimator.partial_fit(corpus, y), vectorizer)
             return self
@@ -113,7 +113,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         return self
 
     def _learn(self, X: Iterable[str] | Corpus, y: Any, how: Mapping[str, Any]) -> Corpus:
-        estimator = clone(self._estimator())
+        estimator = self._fresh()
         corpus, vectorizer = self._first_corpus(X)
         self._keep(estimator.fit(corpus, y, **how), vectorizer)
         return corpus
@@ -130,6 +130,14 @@ class TextModel(TransformerMixin, BaseEstimator):
                 f"estimator must be a model of bayou such as LDA(), got {self.estimator!r:.80}"
             )
         return LDA() if self.estimator is None else self.estimator
+
+    def _fresh(self) -> Any:
+        """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
+        given = self._estimator()
+        runtime = [f.name for f in given._fields() if f.metadata.get("runtime")]
+        values = given.get_params(deep=False)
+        how = {name: values.pop(name) for name in runtime}
+        return clone(type(given)(**values)).set_params(**how)
 
     def _first_corpus(self, X: Iterable[str] | Corpus) -> tuple[Corpus, Vectorizer]:
         given = Vectorizer() if self.vectorizer is None else self.vectorizer
