@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-import shlex
-import time as clock
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from bayou import Corpus, TextModel, Vectorizer
-from bayou.cli import catalogue, documents, listing, options, output, settings
-from bayou.cli.interrupt import Brake
+from bayou.cli import catalogue, documents, listing, options, output, settings, training
 from bayou.cli.report import write_report
-from bayou.cli.shell import INTERRUPTED, Session
+from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
 from bayou.data import DataError
 from bayou.data.readers import Columns
-from bayou.run.loop import Info
 
 _WORDS, _RUN = "Words", "Running"
-_NEVER = 2**31 - 1  # passes between two checkpoints when only an interrupt is to write one
-_EVERY = 10
-
-
-class Checkpoint(NamedTuple):
-    """Where training is kept when it is interrupted."""
-
-    path: Path
-    asked_for: bool  # named by the user: written along the way too
-
-    def options(self) -> dict[str, Any]:
-        """What the estimator's `fit` is told."""
-        return {
-            "checkpoint": self.path,
-            "checkpoint_every": _EVERY if self.asked_for else _NEVER,
-        }
 
 
 def fit(  # one parameter a flag
@@ -125,7 +104,6 @@ def fit(  # one parameter a flag
         float | None,
         typer.Option(
             "--max-time",
-            min=0.0,
             metavar="SECONDS",
             help="Begin no further pass after this.",
             rich_help_panel=_RUN,
@@ -154,9 +132,9 @@ def fit(  # one parameter a flag
 
     Example: bayou fit reviews.csv --text review -k 20 -o reviews.bayou
     """
-    voice = Voice(quiet, verbose)
+    voice, session = Voice(quiet, verbose), session_of(ctx)
     kind = catalogue.find(model)
-    given = settings.read(kind, settings_ or (), session_of(ctx).settings.get("fit", {}))
+    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))
     if topics is not None:
         given["n_topics"] = topics
     estimator = kind(**given, random_state=seed, n_threads=threads, max_time=max_time)
@@ -175,7 +153,7 @@ def fit(  # one parameter a flag
     output.check_writable(out)
     if report is not None:
         output.check_writable(report, "--report")
-    kept = _checkpoint(kind, checkpoint, out, resume, voice)
+    kept = training.checkpoint_for(kind, checkpoint, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable
     columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
@@ -188,18 +166,12 @@ def fit(  # one parameter a flag
         typer.echo(f"would fit {estimator!r} and write {out}")
         return
     text_model = TextModel(estimator=estimator, vectorizer=vectorizer)
-    _train(ctx, text_model, corpus, kept, out, voice)
+    training.train(session, text_model, corpus, kept, out, voice)
     text_model.save(out)
     voice.say(f"Saved to {out}")
     listing.print_topics(listing.topics_of(text_model.estimator_, 10))
     if report is not None:
         write_report(report, text_model, corpus, texts, title=Path(file).stem, voice=voice)
-
-
-def session_of(ctx: typer.Context) -> Session:
-    """What the whole command line knows."""
-    session: Session = ctx.find_root().obj
-    return session
 
 
 def check_parameters(estimator: Any) -> None:
@@ -209,7 +181,7 @@ def check_parameters(estimator: Any) -> None:
     except DataError:
         raise
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--set") from None
+        raise typer.BadParameter(str(error)) from None
 
 
 def _limit(flag: str, text: str) -> float:
@@ -226,80 +198,3 @@ def _check_terms(corpus: Corpus) -> None:
             f"no term is left of {corpus.n_docs} documents; lower --min-df, raise --max-df or "
             "give --stop-words none"
         )
-
-
-def _checkpoint(
-    kind: Any, given: Path | None, out: Path, resume: bool, voice: Voice
-) -> Checkpoint | None:
-    """Where this training is kept, if its model can be."""
-    if "checkpoint" not in inspect.signature(kind.fit).parameters:
-        if given is not None or resume:
-            raise typer.BadParameter(
-                f"{catalogue.name_of(kind)} has no checkpoints; its model file goes on learning "
-                "with `bayou update`",
-                param_hint="--resume" if resume else "--checkpoint",
-            )
-        return None
-    path = given or out.with_name(out.name + ".checkpoint")
-    output.check_writable(path, "--checkpoint")
-    if path.exists() and not resume:
-        raise typer.BadParameter(
-            f"there is a checkpoint in {path}; add --resume to go on from it, or remove it",
-            param_hint="--checkpoint",
-        )
-    if resume and not path.exists():
-        voice.say(f"There is no checkpoint in {path}; beginning anew.")
-    return Checkpoint(path, given is not None)
-
-
-def _train(
-    ctx: typer.Context,
-    model: TextModel,
-    corpus: Corpus,
-    kept: Checkpoint | None,
-    out: Path,
-    voice: Voice,
-) -> None:
-    """Fit; on Ctrl-C leave what there is and say how to go on."""
-    last: list[Info] = []
-    with Brake(voice) as brake:
-        model.estimator.set_params(
-            callbacks=[voice.told, lambda info: last.__setitem__(slice(None), [info]), brake],
-            progress=voice.progress,
-        )
-        begun = clock.monotonic()
-        model.fit(corpus, **({} if kept is None else kept.options()))
-        model.estimator_.set_params(callbacks=None)
-    n_iter = model.estimator_.n_iter_
-    if brake.pressed:
-        _leave(ctx, model, kept, out, voice, n_iter)
-    max_time = model.estimator.max_time
-    timed_out = max_time is not None and bool(last) and last[0].seconds >= max_time
-    if kept is not None and not (kept.asked_for and timed_out):
-        kept.path.unlink(missing_ok=True)  # nothing is left to resume
-    seconds = clock.monotonic() - begun
-    voice.say(f"Fitted {len(model.components_)} topics in {n_iter} passes, {seconds:.1f} s")
-    scores = model.estimator_.posterior_.scores
-    if len(scores):
-        voice.say(f"Log-likelihood {scores[-1]:.4f} a token while fitting")
-
-
-def _leave(
-    ctx: typer.Context,
-    model: TextModel,
-    kept: Checkpoint | None,
-    out: Path,
-    voice: Voice,
-    n_iter: int,
-) -> None:
-    words = [word for word in session_of(ctx).args if word != "--resume"]
-    if kept is not None:
-        again = shlex.join(["bayou", *words, "--resume"])
-        voice.say(f"Stopped after {n_iter} passes, kept in {kept.path}. Go on with:\n  {again}")
-    else:
-        model.save(out)
-        voice.say(
-            f"Stopped after {n_iter} mini-batches; the model so far is in {out}. Go on with:\n"
-            f"  bayou update {shlex.quote(str(out))} FILE"
-        )
-    raise typer.Exit(INTERRUPTED)

@@ -18,10 +18,12 @@ class Brake:
 
     def __init__(self, voice: Voice) -> None:
         self.pressed = False
+        self.stopped = False  # training was told to stop; pressed too late, it ends by itself
         self._voice = voice
 
     def __call__(self, info: Info) -> bool:
         """Whether to stop."""
+        self.stopped = self.pressed
         return self.pressed
 
     def __enter__(self) -> Brake:

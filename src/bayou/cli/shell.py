@@ -51,6 +51,12 @@ class Session(NamedTuple):
         return "-v" in self.args or "--verbose" in self.args
 
 
+def session_of(ctx: typer.Context) -> Session:
+    """What the whole command line knows."""
+    session: Session = ctx.find_root().obj
+    return session
+
+
 class Shell(TyperGroup):
     """The group of all verbs; no exception leaves it."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bayou import TextModel
 from bayou.cli import documents, listing, model_file, options, output
 from bayou.cli.catalogue import name_of
-from bayou.cli.fit import session_of
 from bayou.cli.interrupt import Brake
-from bayou.cli.shell import INTERRUPTED
+from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 
 _BATCHES = 16  # mini-batches that are read at a time
@@ -62,44 +63,61 @@ def update(
     source = documents.Source(
         file, documents.texts_only(text), format, encoding_errors, max_line_bytes
     )
-    n_docs, known, unknown = 0, learner.n_known_, learner.n_unknown_
-    with Brake(voice) as brake:
-        for batch in documents.batches(source, size, skip):
-            if not dry_run:
-                learner.estimator_.set_params(callbacks=[brake])
-                before = learner.estimator_.state_.n_seen
-                learner.partial_fit(batch.texts)
-                n_docs += learner.estimator_.state_.n_seen - before
-            else:
-                n_docs += len(batch.texts)
-            voice.detail(f"{n_docs:,} documents")
-            if brake.pressed:
-                break
+    before = learner.n_known_, learner.n_unknown_
+    n_docs, stopped = _learn(learner, documents.batches(source, size, skip), dry_run, voice)
     if dry_run:
         typer.echo(f"would learn from {n_docs:,} documents and write {out}")
         return
     learner.save(out)
-    known, unknown = learner.n_known_ - known, learner.n_unknown_ - unknown
+    known, unknown = learner.n_known_ - before[0], learner.n_unknown_ - before[1]
     share = unknown / max(known + unknown, 1)
     voice.say(
         f"Learned from {n_docs:,} documents, {share:.1%} of their words unknown; saved to {out}"
     )
-    if brake.pressed:
-        words = _without_skip(session_of(ctx).args)
+    if stopped:
+        words = _again(session_of(ctx).args, model, out)
         again = shlex.join(["bayou", *words, "--skip", str(skip + n_docs)])
         voice.say(f"Stopped. Go on with:\n  {again}")
         raise typer.Exit(INTERRUPTED)
     listing.print_topics(listing.topics_of(learner.estimator_, 10))
 
 
-def _without_skip(words: tuple[str, ...]) -> list[str]:
-    """The command line less its ``--skip N``, which is about to change."""
-    out, drop = [], False
+def _learn(
+    learner: TextModel, batches: Iterator[documents.Batch], dry_run: bool, voice: Voice
+) -> tuple[int, bool]:
+    """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
+    n_docs, brake = 0, Brake(voice)
+    try:
+        for batch in batches:
+            if dry_run:
+                n_docs += len(batch.texts)
+                continue
+            with brake:
+                learner.estimator_.set_params(callbacks=[brake])
+                seen = learner.estimator_.state_.n_seen
+                learner.partial_fit(batch.texts)
+                n_docs += learner.estimator_.state_.n_seen - seen
+                learner.estimator_.set_params(callbacks=None)
+            voice.detail(f"{n_docs:,} documents")
+            if brake.pressed:
+                return n_docs, True
+    except KeyboardInterrupt:
+        if brake.pressed:  # for the second time, in the middle of a mini-batch
+            raise
+        return n_docs, True  # nothing is half done while the next documents are awaited
+    return n_docs, False
+
+
+def _again(words: tuple[str, ...], model: Path, out: Path) -> list[str]:
+    """The command line that goes on: from what was saved, less its ``--skip N``."""
+    kept, drop = [], False
     for word in words:
         if drop or word.startswith("--skip="):
             drop = False
         elif word == "--skip":
             drop = True
         else:
-            out.append(word)
-    return out
+            kept.append(word)
+    if str(model) in kept:
+        kept[kept.index(str(model))] = str(out)
+    return kept
