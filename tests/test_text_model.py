@@ -105,7 +105,27 @@ def test_a_stream_keeps_its_first_vocabulary_and_counts_what_it_does_not_know():
     assert (model.n_known_, model.n_unknown_) == (3, 3)
     assert model.vocabulary_ == terms
     assert model.estimator_.state_.n_seen == len(TEXTS) + 2
-    np.testing.assert_allclose(model.unknown_shares(["wolf badger", "", "pear"]), [0.5, 0, 0])
+    shares = [0.5, 0, 0]
+    np.testing.assert_allclose(model.unknown_shares(["wolf badger", "", "pear"]), shares)
+    corpus = Corpus.from_text(["wolf badger", "", "pear"])
+    np.testing.assert_allclose(model.unknown_shares(corpus), shares)
+    model.partial_fit(corpus)
+    assert (model.n_known_, model.n_unknown_) == (5, 4)
+
+
+def test_callbacks_are_those_that_were_given():
+    class Tell:
+        n = 0
+
+        def __call__(self, info):
+            self.n += 1
+
+        def __deepcopy__(self, memo):
+            raise AssertionError("a copy would tell nobody")
+
+    tell = Tell()
+    text_model(callbacks=[tell]).fit(TEXTS)
+    assert tell.n > 0
 
 
 def test_explanations_add_up(model):

@@ -106,10 +106,10 @@ class TextModel(TransformerMixin, BaseEstimator):
             self._keep(estimator.partial_fit(corpus, y), vectorizer)
             return self
         corpus, lengths = self._read(X)
-        known = int(corpus.n_tokens)
+        known = int(self.estimator_._aligned(corpus).n_tokens)
         self.estimator_.partial_fit(corpus, y)
-        self._known += known
-        self._unknown += int(lengths.sum()) - known
+        self.n_known_ += known
+        self.n_unknown_ += int(lengths.sum()) - known
         return self
 
     def _learn(self, X: Iterable[str] | Corpus, y: Any, how: Mapping[str, Any]) -> Corpus:
@@ -122,14 +122,13 @@ class TextModel(TransformerMixin, BaseEstimator):
         self, estimator: Any, vectorizer: Vectorizer, known: int = 0, unknown: int = 0
     ) -> None:
         self.estimator_, self.vectorizer_ = estimator, vectorizer
-        self._known, self._unknown = known, unknown
+        self.n_known_, self.n_unknown_ = known, unknown
 
     def _estimator(self) -> Any:
-        if self.estimator is not None and not isinstance(self.estimator, Estimator):
-            raise DataError(
-                f"estimator must be a model of bayou such as LDA(), got {self.estimator!r:.80}"
-            )
-        return LDA() if self.estimator is None else self.estimator
+        given = LDA() if self.estimator is None else self.estimator
+        if not isinstance(given, Estimator):
+            raise DataError(f"estimator must be a model of bayou such as LDA(), got {given!r:.80}")
+        return given
 
     def _fresh(self) -> Any:
         """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
@@ -153,26 +152,15 @@ class TextModel(TransformerMixin, BaseEstimator):
         vectorizer.vocabulary_ = X.vocabulary
         return X, vectorizer
 
-    @property
-    def n_known_(self) -> int:
-        """Tokens of the vocabulary that `partial_fit` met after the vocabulary was fixed."""
-        check_is_fitted(self)
-        return self._known
-
-    @property
-    def n_unknown_(self) -> int:
-        """Tokens outside of the vocabulary that `partial_fit` met and ignored."""
-        check_is_fitted(self)
-        return self._unknown
-
     def corpus(self, X: Iterable[str] | Corpus) -> Corpus:
         """The texts as counts of the terms that this model knows."""
         return self._read(X)[0]
 
-    def unknown_shares(self, X: Iterable[str]) -> NDArray[np.float64]:
+    def unknown_shares(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """The share of each text's tokens that are not in the vocabulary; 0 without tokens."""
         corpus, lengths = self._read(X)
-        return np.asarray((lengths - corpus.doc_lengths()) / np.maximum(lengths, 1), np.float64)
+        known = self.estimator_._aligned(corpus).doc_lengths()
+        return np.asarray((lengths - known) / np.maximum(lengths, 1), np.float64)
 
     def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:
         """Counts of the known terms, and how many tokens each document has in all."""
@@ -206,11 +194,6 @@ class TextModel(TransformerMixin, BaseEstimator):
     def predict_proba(self, X: Iterable[str] | Corpus) -> Any:
         """How probable each class is for texts."""
         return self.estimator_.predict_proba(self.corpus(X))
-
-    @_if_able("decision_function")
-    def decision_function(self, X: Iterable[str] | Corpus) -> Any:
-        """How far on which side of the decision texts are."""
-        return self.estimator_.decision_function(self.corpus(X))
 
     @_if_able("sample")
     def sample(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
@@ -289,7 +272,7 @@ class TextModel(TransformerMixin, BaseEstimator):
             "bayou": __version__,
             "vectorizer": vectorizer_file.parameters(self.vectorizer_),
             "estimator": self.estimator_._manifest("model"),
-            "met": {"known": self._known, "unknown": self._unknown},
+            "met": {"known": self.n_known_, "unknown": self.n_unknown_},
         }
         container.save(path, arrays, manifest)
 

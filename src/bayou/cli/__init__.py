@@ -61,6 +61,8 @@ def _main(
     Results go to standard output, everything else to standard error. Options may
     stand in bayou.toml and in the environment too (BAYOU_SEED, BAYOU_FIT_MODEL).
     """
+    if {"--help", "-h"} & set(ctx.obj.args):
+        return  # a broken bayou.toml must not hide the manual
     verbs = ctx.command.commands  # type: ignore[attr-defined]
     defaults = config.load(config_file, verbs)
     ctx.default_map = {**defaults.options}
