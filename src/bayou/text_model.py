@@ -26,7 +26,6 @@ from bayou.models.lda import LDA
 _KIND = "text-model"
 _PREFIX = "estimator/"
 
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
