@@ -85,8 +85,8 @@ class Bench:
 
 def load(name: str) -> Bench | None:
     """A corpus by name, or None where the data are not at hand."""
-    folder = Path(os.environ.get("BAYOU_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    if not folder.exists():
+    folder = Path(os.environ.get("BAYOU_DATA", ""))
+    if not os.environ.get("BAYOU_DATA") or not folder.exists():
         return None
     return {"20news": _news, "arxiv_big": _arxiv}[name](folder)
 

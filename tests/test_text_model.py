@@ -154,6 +154,17 @@ def test_explanations_add_up_for_long_documents():
     np.testing.assert_allclose(total, model.transform([long])[0], rtol=1e-5)
 
 
+def test_explanations_add_up_with_very_many_topics():
+    texts = [f"{a}{b} {b}{c} {c}{a}" for a in "uvwxyz" for b in "abcdef" for c in "klmnop"]
+    estimator = OnlineLDA(n_topics=600, n_passes=1, random_state=3)  # unused topics are dropped
+    model = TextModel(estimator=estimator).fit(texts)
+    explained = model.explain([" ".join(texts[:9]), texts[0]])
+    for one, shares in zip(
+        explained, model.transform([" ".join(texts[:9]), texts[0]]), strict=True
+    ):
+        np.testing.assert_allclose(one.base + one.parts.sum(axis=0), shares, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [LDA, OnlineLDA])
 def test_one_file_and_back(kind, tmp_path):
     vectorizer = Vectorizer(stop_words={"the", "and"}, ngrams=(1, 2), min_df=2, max_df=0.9)

@@ -22,9 +22,9 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.metrics.likelihood import completion_halves
-from bayou.parameters import whole
+from bayou.parameters import number, whole
 from bayou.parts import topics as parts
-from bayou.posterior import Posterior
+from bayou.posterior import Posterior, proportions
 from bayou.run.loop import Callback
 from bayou.run.shards import Workers
 
@@ -34,7 +34,10 @@ _MOST_TOKENS = 1e18  # kernels work in single precision; larger sums would turn 
 
 
 def runtime(default: Any) -> Any:
-    """A field that changes how a model is run and never what it learns; model files leave it out."""
+    """A field about one run of the training; model files leave it out.
+
+    Threads and progress never change what is learned. `max_time` and callbacks can, by ending it early.
+    """
     return field(default=default, metadata={"runtime": True})
 
 
@@ -120,6 +123,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @classmethod
     def _fields(cls) -> tuple[Field[Any], ...]:
         return fields(cls)
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        """The parameters, or an error about the first that cannot be meant; models add their own."""
+        return self._parameters()
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once a fit."""
@@ -212,13 +219,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             counts = parts.expected_counts(
                 post.rows, post.alpha, parts.pairs_of(corpus.counts), workers.each
             )
-        return parts.proportions(counts, post.alpha)
+        return proportions(counts, post.alpha)
 
     def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:
-        """Posterior draws of documents' topic proportions with the topics held fixed.
+        """Posterior draws of documents' topic proportions.
 
-        Gibbs sampling of each document; the draws of a document depend on its content and on
-        the seed of the model. Proportions are (n_dk + alpha_k) / (N_d + sum alpha) at each kept sweep.
+        Gibbs sampling of each document with the topics held fixed, at their estimate or, where the
+        model has kept draws of the topics (`n_draws`), at each of those in turn, so that what is not
+        known about the topics counts too. The draws of a document depend on its content and on the seed
+        of the model. Proportions are (n_dk + alpha_k) / (N_d + sum alpha) at each kept sweep.
 
         Returns
         -------
@@ -231,11 +240,31 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         post = self.posterior_
         ids = parts.content_ids(parts.pairs_of(corpus.counts))
         tokens = parts.Tokens(*corpus.tokens())
+        topics = post.rows[None] if post.draws is None else post.draws
+        ends = np.linspace(0, n_samples, min(len(topics), n_samples) + 1).astype(int)
         with Workers(self.n_threads) as workers:
-            counts = parts.sampled_counts(
-                post.rows, post.alpha, tokens, ids, self.seed_, n_samples, burn_in, workers.each
-            )
-        return parts.proportions(counts, post.alpha)
+            counts = [
+                parts.sampled_counts(
+                    topics[i], post.alpha, tokens, ids, self.seed_ + i, n, burn_in, workers.each
+                )
+                for i, n in enumerate(np.diff(ends).tolist())
+            ]
+        return proportions(np.concatenate(counts), post.alpha)
+
+    def interval(
+        self, X: Any, *, level: float = 0.9, n_samples: int = 100, burn_in: int = 20
+    ) -> NDArray[np.float64]:
+        """Posterior intervals of documents' topic proportions: quantiles of `sample`.
+
+        Returns
+        -------
+        float64 array (2, documents, topics)
+            Lower and upper ends; ``level`` of the posterior lies between them.
+        """
+        number("level", level, 0.0, 1.0)
+        drawn = self.sample(X, n_samples=n_samples, burn_in=burn_in)
+        ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+        return np.asarray(np.quantile(drawn, ends, axis=0), np.float64)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Log-likelihood per token of held-out documents by document completion.
@@ -260,7 +289,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file that holds no code; `bayou.load` reads it.
 
-        The bytes depend on the data, the parameters and the seed, and on nothing else.
+        The bytes depend on the data, the parameters and the seed, and on when training was ended if
+        `max_time` or a callback ended it; never on the number of threads.
         """
         check_is_fitted(self)
         container.save(path, self._payload(), self._manifest("model"))
@@ -304,9 +334,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             model.seed_ = int(learned["seed"])
             model.n_features_in_ = int(learned["n_features_in"])
             model.n_iter_ = int(learned["n_iter"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
         model._restore(arrays)
+        try:
+            model._checked_parameters()
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
         post = model.posterior_
         if post.n_terms != model.n_features_in_:
             raise ModelFileError("the model file's arrays and manifest disagree on the terms")

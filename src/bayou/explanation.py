@@ -60,17 +60,11 @@ def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explan
     pairs = parts.pairs_of(counts)
     place = {int(v): i for i, v in enumerate(pairs.terms)}
     order = [place[known.index(term)] for term in terms]
-    expected = parts.expected_counts(post.rows, post.alpha, pairs, _in_one_piece)
     return Explanation(
-        proportions=parts.proportions(expected, post.alpha)[0],
+        proportions=post.transform(counts)[0],
         base=post.alpha / (post.alpha.sum() + pairs.n_tokens),
         terms=terms,
         counts=pairs.counts[order].astype(np.float64),
         topics=parts.pair_topics(post.rows, post.alpha, pairs)[order],
         unknown=tuple(token for token in seen if token not in known),
     )
-
-
-def _in_one_piece(work: parts.Work, ends: parts.I64, cost: float = 1.0, /) -> None:
-    """One document is not worth sharing out."""
-    work(0, len(ends) - 1)

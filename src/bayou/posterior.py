@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from bayou._version import __version__
+from bayou.data import container
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
+from bayou.kernels.fold_in import em_rows
 
+MAX_STEPS, MOVED = 20, 0.01  # of inference under fixed topics: steps, share of tokens still moving
 _ARRAYS = ("rows", "alpha", "topic_tokens", "scores", "score_steps")
 
 
@@ -32,6 +38,8 @@ class Posterior:
         Expected number of training tokens in each topic.
     scores, score_steps : arrays
         Log-likelihood per token where it was measured, and after how many passes.
+    draws : float32 array (draws, terms, topics) or None
+        Draws of the topics from their posterior, if a sampler was asked to keep any.
     vocabulary : Vocabulary or None
     """
 
@@ -41,6 +49,7 @@ class Posterior:
     topic_tokens: NDArray[np.float64]
     scores: NDArray[np.float64]
     score_steps: NDArray[np.int64]
+    draws: NDArray[np.float32] | None = None
     vocabulary: Vocabulary | None = None
 
     @property
@@ -60,10 +69,35 @@ class Posterior:
         topics /= topics.sum(axis=1, keepdims=True)
         return topics
 
+    def transform(self, counts: csr_array) -> NDArray[np.float64]:
+        """Topic proportions of documents (documents x terms counts); what `LDA.transform` gives."""
+        if counts.shape[1] != self.n_terms:
+            raise DataError(f"the counts have {counts.shape[1]} terms, the topics {self.n_terms}")
+        out = np.empty((counts.shape[0], self.n_topics), np.float32)
+        pairs = (
+            counts.indptr.astype(np.int64),
+            counts.indices.astype(np.int32),
+            counts.data.astype(np.float32),
+        )
+        alpha = self.alpha.astype(np.float32)
+        em_rows(out, pairs, 0, len(out), self.rows, alpha, MAX_STEPS, np.float32(MOVED))
+        return proportions(out, self.alpha)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the posterior alone to one file, for a service that never trains."""
+        container.save(path, self.arrays(), {"kind": "posterior", "bayou": __version__})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Posterior:
+        """Read what `save` wrote, or the posterior inside a batch model's file."""
+        return cls.from_arrays(container.load(path)[0])
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for a model file."""
         out = {f"posterior.{name}": getattr(self, name) for name in _ARRAYS}
         out["posterior.beta"] = np.array([self.beta])
+        if self.draws is not None:
+            out["posterior.draws"] = self.draws
         if self.vocabulary is not None:
             out["posterior.vocabulary"] = pack_strings(self.vocabulary)
         return out
@@ -81,8 +115,20 @@ class Posterior:
             check_arrays(name, given[name], np.float64, (n_topics,))
         check_arrays("scores", given["scores"], np.float64, n_scores, finite=False)
         check_arrays("score_steps", given["score_steps"], np.int64, n_scores)
+        draws = arrays.get("posterior.draws")
+        if draws is not None:
+            check_arrays("draws", draws, np.float32, (len(draws) if draws.ndim else 0, *shape))
+        if n_topics < 1 or not (given["alpha"] > 0).all() or not beta[0] > 0:
+            raise ModelFileError("the model file's priors must be positive; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
-        return cls(beta=float(beta[0]), vocabulary=vocabulary, **given)
+        return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, **given)
+
+
+def proportions(doc_topic: NDArray[np.float32], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """theta = (n_dk + alpha_k) / (N_d + sum alpha), rows that sum to one; empty ones give the prior."""
+    theta = doc_topic.astype(np.float64) + alpha
+    theta /= theta.sum(axis=-1, keepdims=True)
+    return theta
 
 
 def check_arrays(

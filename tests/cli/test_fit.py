@@ -156,6 +156,7 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
             seen.update(model=model, corpus=corpus, texts=texts, title=title)
             return cls()
 
+    monkeypatch.setitem(sys.modules, "jinja2", types.ModuleType("jinja2"))
     fake = types.ModuleType("bayou.report")
     fake.ReportData, fake.write = ReportData, lambda path, data: path.write_text("report")
     monkeypatch.setitem(sys.modules, "bayou.report", fake)
@@ -170,5 +171,5 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
     invoke("report", "m.bayou", files / "pets.jsonl", "--title", "Pets", "-o", "s.html")
     assert seen["title"] == "Pets"
     monkeypatch.setitem(sys.modules, "bayou.report", None)
-    words = ("report", "m.bayou", files / "pets.jsonl")
-    assert "pip install 'bayou[report]'" in invoke(*words, code=1).stderr
+    for words in (("report", "m.bayou"), ("fit", "--report", "r.html")):
+        assert "pip install 'bayou[report]'" in invoke(*words, files / "pets.jsonl", code=1).stderr

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.reference.draws import alias_masses
 
 from bayou.kernels.alias import build_alias_into, draw_alias, pick_alias
-from bayou.kernels.rng import SYNTHETIC, key
+from bayou.kernels.rng import METRIC, key
 
 WEIGHTS = st.lists(
     st.one_of(st.just(0.0), st.floats(1e-12, 1e12), st.just(1.0)), min_size=1, max_size=60
@@ -70,7 +70,7 @@ def test_no_mass_gives_the_uniform_table():
 def test_draws_follow_the_weights(dtype):
     weights = np.array([5.0, 0.0, 1.0, 0.5, 3.0])
     prob, alias, _ = build(weights, dtype)
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     drawn = [draw_alias(stream, prob, alias) for _ in range(20_000)]
     counts = np.bincount(drawn, minlength=5)
     used = weights > 0

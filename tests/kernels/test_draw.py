@@ -6,13 +6,13 @@ from scipy import special, stats
 from tests.reference import draws
 
 from bayou.kernels import draw
-from bayou.kernels.rng import SYNTHETIC, key
+from bayou.kernels.rng import METRIC, key
 
 N = 20_000
 
 
 def sample(function, *args, n=N, seed=0):
-    stream = np.array([key(seed, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(seed, METRIC, 0, 0)], np.uint64)
     return np.array([function(stream, *args) for _ in range(n)])
 
 
@@ -56,7 +56,7 @@ def test_log_gamma(shape):
 
 
 def test_gamma_of_odd_shapes_ends():
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     assert draw.draw_gamma(stream, 0.0) == 0.0
     assert draw.draw_log_gamma(stream, 0.0) == -np.inf
     assert all(np.isnan(draw.draw_gamma(stream, shape)) for shape in (-1.0, np.nan, np.inf))
@@ -75,7 +75,7 @@ def test_log_beta_does_not_underflow():
 
 
 def test_beta_at_the_corners():
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     assert draw.draw_beta(stream, 0.0, 2.0) == 0.0
     assert draw.draw_beta(stream, 2.0, 0.0) == 1.0
     assert np.isnan(draw.draw_beta(stream, 0.0, 0.0))
@@ -94,7 +94,7 @@ def test_inverse_gaussian_of_a_huge_mean_is_levy(mean):
 
 
 def test_inverse_gaussian_needs_a_mean():
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     assert draw.draw_inverse_gaussian(stream, 0.0) == 0.0
     assert np.isnan(draw.draw_inverse_gaussian(stream, np.nan))
     assert np.isnan(draw.draw_inverse_gaussian(stream, -1.0))
@@ -141,7 +141,7 @@ def test_polya_gamma_moments_are_the_closed_forms(f):
 
 
 def test_polya_gamma_at_the_door():
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     assert draw.draw_polya_gamma(stream, 0.0, 1.0) == 0.0
     assert draw.draw_polya_gamma(stream, 1.0, np.inf) == 0.0
     assert np.isnan(draw.draw_polya_gamma(stream, 1.0, np.nan))
@@ -168,7 +168,7 @@ def test_dirichlet(alpha):
 
 
 def test_dirichlet_keeps_zeros():
-    stream = np.array([key(0, SYNTHETIC, 0, 0)], np.uint64)
+    stream = np.array([key(0, METRIC, 0, 0)], np.uint64)
     drawn = dirichlet(stream, np.array([0.0, 2.0, 0.0, 1e-300]))
     assert drawn[0] == drawn[2] == 0.0
     assert drawn.sum() == pytest.approx(1)

@@ -88,7 +88,9 @@ def test_fit_is_passes_in_keyed_orders(inference):
     parts = OnlineLDA(n_passes=2, **shared)
     for order in orders:
         parts.partial_fit(CORPUS[order])
-    assert saved(parts) == saved(whole)
+    for name in ("raw", "topic", "scale", "step"):
+        np.testing.assert_array_equal(getattr(parts.state_, name), getattr(whole.state_, name))
+    assert whole.state_.n_seen == 240  # each document once, however often it was read
     other = OnlineLDA(n_passes=2, **shared | {"random_state": 6}).fit(CORPUS)
     assert not np.array_equal(other._order(240, 0), orders[0])
 

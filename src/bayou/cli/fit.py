@@ -9,7 +9,7 @@ import typer
 
 from bayou import Corpus, TextModel, Vectorizer
 from bayou.cli import catalogue, documents, listing, options, output, settings, training
-from bayou.cli.report import write_report
+from bayou.cli.report import available, write_report
 from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
 from bayou.data import DataError
@@ -153,6 +153,7 @@ def fit(  # one parameter a flag
     output.check_writable(out)
     if report is not None:
         output.check_writable(report, "--report")
+        available()
     kept = training.checkpoint_for(kind, checkpoint, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable
     columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))

@@ -53,14 +53,16 @@ def write_report(
     path: Path, model: TextModel, corpus: Corpus, texts: list[str], *, title: str, voice: Voice
 ) -> None:
     """Write the report and say where it is."""
-    written = _module()
+    written = available()
     data = written.ReportData.from_model(model.estimator_, corpus, texts=texts, title=title)
     written.write(path, data)
     voice.say(f"Report in {path}")
 
 
-def _module() -> Any:
+def available() -> Any:
+    """The module that writes reports; asked for early, since its absence should cost no hours."""
     try:
+        importlib.import_module("jinja2")
         return importlib.import_module("bayou.report")
     except ImportError as error:
         raise DataError(

@@ -15,7 +15,6 @@ from bayou.cli import catalogue, output
 from bayou.cli.interrupt import Brake
 from bayou.cli.shell import INTERRUPTED, Session
 from bayou.cli.voice import Voice
-from bayou.run.loop import Info
 
 _NEVER = 2**31 - 1  # passes between two checkpoints when only an interrupt is to write one
 _EVERY = 10
@@ -68,23 +67,19 @@ def train(
     voice: Voice,
 ) -> None:
     """Fit; on Ctrl-C leave what there is and say how to go on."""
-    last: list[Info] = []
+    begun = time.monotonic()
     with Brake(voice) as brake:
-        model.estimator.set_params(
-            callbacks=[voice.told, lambda info: last.__setitem__(slice(None), [info]), brake],
-            progress=voice.progress,
-        )
-        begun = time.monotonic()
+        model.estimator.set_params(callbacks=[voice.told, brake], progress=voice.progress)
         model.fit(corpus, **({} if kept is None else kept.options()))
         model.estimator_.set_params(callbacks=None)
+    seconds = time.monotonic() - begun
     n_iter = model.estimator_.n_iter_
     if brake.stopped:
         _leave(session, model, kept, out, voice, n_iter)
     max_time = model.estimator.max_time
-    timed_out = max_time is not None and bool(last) and last[0].seconds >= max_time
+    timed_out = max_time is not None and seconds >= max_time
     if kept is not None and not (kept.asked_for and timed_out):
         kept.path.unlink(missing_ok=True)  # nothing is left to resume
-    seconds = time.monotonic() - begun
     voice.say(f"Fitted {len(model.components_)} topics in {n_iter} passes, {seconds:.1f} s")
     scores = model.estimator_.posterior_.scores
     if len(scores):

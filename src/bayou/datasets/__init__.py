@@ -1,5 +1,19 @@
-"""Corpora that are always there: the documentation of the installed Python libraries."""
+"""Corpora: one that is always there, one with planted events, and those in a folder of yours."""
 
+from bayou.datasets.corpora import load_corpus
 from bayou.datasets.docstrings import Docstring, iter_docstrings, load_docstrings, versions
+from bayou.datasets.folder import CorpusFiles, list_corpora
+from bayou.datasets.news import Event, News, make_news
 
-__all__ = ["Docstring", "iter_docstrings", "load_docstrings", "versions"]
+__all__ = [
+    "CorpusFiles",
+    "Docstring",
+    "Event",
+    "News",
+    "iter_docstrings",
+    "list_corpora",
+    "load_corpus",
+    "load_docstrings",
+    "make_news",
+    "versions",
+]

@@ -1,9 +1,9 @@
 """How every kernel is compiled: serial, without the interpreter lock, cached on disk.
 
 ``jit`` keeps IEEE arithmetic. ``fast_jit`` lets the compiler reorder sums so that loops over topics
-become vector instructions; NaN and infinity keep their meaning. Results are the same for any number
-of threads because a kernel is always called with the same block of work; they may differ in the last
-bits from one processor family to another.
+become vector instructions; NaN and infinity keep their meaning. The order of a sum depends on its
+length alone, and no sum crosses from one item of a range to another, so results do not depend on how
+a range is cut among threads; they may differ in the last bits from one processor family to another.
 """
 
 from functools import partial

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
-from bayou.kernels.rng import GOLDEN, INIT, key, mix, unit
+from bayou.kernels.draw import draw_gamma
+from bayou.kernels.rng import GOLDEN, INIT, TOPICS, key, mix, unit
 from bayou.kernels.token import pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
@@ -172,6 +173,16 @@ def count_rows(rows, z, by_term, lo, hi, beta, inv_topic):
             rows[v, z[at[j]]] += _ONE
         for k in range(inv_topic.size):
             rows[v, k] *= inv_topic[k]
+
+
+@jit
+def draw_topics(out, term_topic, lo, hi, beta, seed, sweep):
+    """``out[v, k]`` ~ Gamma(n_vk + beta) for terms lo .. hi: columns of a Dirichlet draw, unscaled."""
+    stream = np.empty(1, np.uint64)
+    for v in range(lo, hi):
+        stream[0] = key(seed, TOPICS, sweep, v)
+        for k in range(out.shape[1]):
+            out[v, k] = draw_gamma(stream, term_topic[v, k] + beta)
 
 
 @jit

@@ -6,50 +6,101 @@ n_k <- theta_k sum_v (c_v / theta . phi_v) phi_vk, theta_k = n_k + alpha_k. Each
 
 import numpy as np
 
-from bayou.kernels.compile import fast_jit
+from bayou.kernels.compile import fast_jit, jit
+
+MANY = 500  # topics from which it pays to drop those a document does not use
+USED = 0.01  # tokens
 
 
 @fast_jit
-def em_rows(out, n_steps, pairs, lo, hi, topics, alpha, max_iter, tol):
+def _step_all(n_d, theta, acc, pairs, d, topics, alpha):
+    """One step over all topics; gives how much the counts moved."""
+    indptr, terms, counts = pairs
+    n_topics = alpha.size
+    for k in range(n_topics):
+        theta[k] = n_d[k] + alpha[k]
+        acc[k] = np.float32(0.0)
+    for j in range(indptr[d], indptr[d + 1]):
+        v = terms[j]
+        t = np.float32(0.0)
+        for k in range(n_topics):
+            t += theta[k] * topics[v, k]
+        r = counts[j] / t
+        for k in range(n_topics):
+            acc[k] += r * topics[v, k]
+    moved = np.float32(0.0)
+    for k in range(n_topics):
+        n = theta[k] * acc[k]
+        moved += abs(n - n_d[k])
+        n_d[k] = n
+    return moved
+
+
+@fast_jit
+def _step_few(n_d, theta, acc, active, n_active, pairs, d, topics, alpha):
+    """One step over the topics on the list; the others keep no counts."""
+    indptr, terms, counts = pairs
+    for i in range(n_active):
+        theta[i] = n_d[active[i]] + alpha[active[i]]
+        acc[i] = np.float32(0.0)
+    for j in range(indptr[d], indptr[d + 1]):
+        v = terms[j]
+        t = np.float32(0.0)
+        for i in range(n_active):
+            t += theta[i] * topics[v, active[i]]
+        r = counts[j] / t
+        for i in range(n_active):
+            acc[i] += r * topics[v, active[i]]
+    moved = np.float32(0.0)
+    for i in range(n_active):
+        n = theta[i] * acc[i]
+        moved += abs(n - n_d[active[i]])
+        n_d[active[i]] = n
+    return moved
+
+
+@jit
+def _list_used(active, n_d):
+    """Topics with more than `USED` tokens; the others are set to none. Gives their number."""
+    n = 0
+    for k in range(n_d.size):
+        if n_d[k] > USED:
+            active[n] = k
+            n += 1
+        else:
+            n_d[k] = np.float32(0.0)
+    return n
+
+
+@jit
+def em_rows(out, pairs, lo, hi, topics, alpha, max_iter, tol):
     """``out[d] = n_d`` (expected tokens per topic) for documents lo .. hi; ``topics`` is term-major.
 
-    Starts from tokens spread evenly and stops when the counts moved by less than ``tol`` of the
-    document's length. ``n_steps[d]`` says how many steps it took.
+    Starts from counts spread evenly over the topics and stops when the counts moved by less than ``tol``
+    of the document's length. With `MANY` topics or more, those that have found next to nothing after
+    three steps are dropped.
     """
-    indptr, terms, counts = pairs
+    indptr, _, counts = pairs
     n_topics = alpha.size
     theta = np.empty(n_topics, np.float32)
     acc = np.empty(n_topics, np.float32)
+    active = np.empty(n_topics, np.int32)
     for d in range(lo, hi):
-        n_d = out[d]
         length = np.float32(0.0)
         for j in range(indptr[d], indptr[d + 1]):
             length += counts[j]
-        share = length / np.float32(n_topics)
         for k in range(n_topics):
-            n_d[k] = share
-        step = 0
-        while step < max_iter and length > 0:
-            step += 1
-            for k in range(n_topics):
-                theta[k] = n_d[k] + alpha[k]
-                acc[k] = np.float32(0.0)
-            for j in range(indptr[d], indptr[d + 1]):
-                v = terms[j]
-                t = np.float32(0.0)
-                for k in range(n_topics):
-                    t += theta[k] * topics[v, k]
-                r = counts[j] / t
-                for k in range(n_topics):
-                    acc[k] += r * topics[v, k]
-            moved = np.float32(0.0)
-            for k in range(n_topics):
-                n = theta[k] * acc[k]
-                moved += abs(n - n_d[k])
-                n_d[k] = n
+            out[d, k] = length / np.float32(n_topics)
+        n_active = 0
+        for step in range(max_iter if length > 0 else 0):
+            if step == 3 and n_topics >= MANY:
+                n_active = _list_used(active, out[d])
+            if n_active > 0:
+                moved = _step_few(out[d], theta, acc, active, n_active, pairs, d, topics, alpha)
+            else:
+                moved = _step_all(out[d], theta, acc, pairs, d, topics, alpha)
             if moved < tol * length:
                 break
-        n_steps[d] = step
 
 
 @fast_jit

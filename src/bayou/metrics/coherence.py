@@ -41,7 +41,7 @@ def npmi(
     vocabulary: Sequence[str] | None = None,
     eps: float = 1e-12,
 ) -> Floats:
-    """Normalised pointwise mutual information of top terms, averaged over pairs [Bouma09]_.
+    """Normalised pointwise mutual information of top terms, averaged over pairs [Bouma09].
 
     For a pair, log((p_ij + eps) / (p_i p_j)) / -log(p_ij + eps): 1 if the terms only occur
     together, 0 if they are independent or one of them is not in the reference, near -1 if they
@@ -94,7 +94,7 @@ def c_v(
     vocabulary: Sequence[str] | None = None,
     eps: float = 1e-12,
 ) -> Floats:
-    """C_V coherence: how alike the company is that the top terms of a topic keep [Roeder15]_.
+    """C_V coherence: how alike the company is that the top terms of a topic keep [Roeder15].
 
     The NPMI values of a term with all top terms form its context vector; the measure is the mean
     cosine between the vector of each term and the sum of all. It is defined for token sequences and

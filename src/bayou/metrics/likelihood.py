@@ -227,7 +227,7 @@ def left_to_right(
 ) -> Floats:
     """Log probability of whole documents, proportions integrated out.
 
-    The left-to-right estimator [Wallach09]_ [Buntine09]_: particles hold topics of the tokens so
+    The left-to-right estimator [Wallach09] [Buntine09]: particles hold topics of the tokens so
     far, are moved by a Gibbs sweep, predict the next token and are resampled by how well they did.
     ``exp`` of the result is an unbiased estimate of p(document | topics, alpha); the result itself
     is on average a little low. The time is proportional to the squared length of a document.

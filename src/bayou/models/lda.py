@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -32,6 +33,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
+from bayou.data.errors import ModelFileError
 from bayou.estimator import Estimator
 from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
@@ -58,9 +60,10 @@ class State(NamedTuple):
     beta: float
     kept: F32  # sum of n_vk over kept sweeps, no rows before the first
     n_kept: int
+    draws: F32  # topics drawn at the last kept sweeps, draws x terms x topics
+    burnt: int  # the sweep at which burn-in was over, -1 before
     scores: F64  # ln p(w, z) per token
     score_steps: I64
-    done: bool
 
 
 def prepare(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
@@ -89,7 +92,11 @@ def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior 
         alpha, beta = begin.alpha, begin.beta
     counts = sampler.count_terms(tokens, chain, p.n_topics, each)
     none = np.zeros((0, p.n_topics), np.float32)
-    return State(0, tokens, counts, alpha, beta, none, 0, np.zeros(0), np.zeros(0, np.int64), False)
+    no_draws = np.zeros((0, chain.n_terms, p.n_topics), np.float32)
+    burnt = 0 if p.burn_in == 0 else -1
+    return State(
+        0, tokens, counts, alpha, beta, none, 0, no_draws, burnt, np.zeros(0), np.zeros(0, np.int64)
+    )
 
 
 def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
@@ -101,9 +108,9 @@ def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) ->
         sampler.snapshot(state.tokens, chain, *both, step, each)
     else:
         sampler.metropolis(state.tokens, chain, *both, step, each)
-    burn_in, n_sweeps = burn_in_of(p), p.n_sweeps or SWEEPS
-    check = step % CHECK == 0 or step == n_sweeps
-    keep = step > burn_in and ((step - burn_in) % APART == 0 or step == n_sweeps)
+    last = step == (p.n_sweeps or SWEEPS)
+    check = step % CHECK == 0 or last or step == p.burn_in
+    keep = state.burnt >= 0 and ((step - state.burnt) % APART == 0 or last)
     if p.inference != "gibbs" and (check or keep):
         counts[:] = 0.0
         sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
@@ -111,11 +118,19 @@ def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) ->
     if keep:
         kept = counts.copy() if state.n_kept == 0 else state.kept + counts
         state = state._replace(kept=kept, n_kept=state.n_kept + 1)
+        if p.n_draws:
+            drawn = sampler.draw_topics(counts, state.beta, chain.seed, step, each)
+            older = state.draws[max(len(state.draws) - p.n_draws + 1, 0) :]
+            state = state._replace(draws=np.concatenate([older, drawn[None]]))
     return _checked(state, p, chain, each) if check else state
 
 
 def _checked(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
-    """Score the state, learn the priors, and see whether the scores have come to rest."""
+    """Score the state, learn the priors, and see whether burn-in is over.
+
+    It is over after `burn_in` sweeps or, where that was left open, when the scores have come to
+    rest, after half of all sweeps at the latest.
+    """
     value = sampler.log_joint(state.tokens, state.term_topic, chain, state.alpha, state.beta)
     scores, steps = np.append(state.scores, value), np.append(state.score_steps, state.step)
     state = state._replace(scores=scores, score_steps=steps)
@@ -125,17 +140,23 @@ def _checked(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each)
     if p.learn_beta:
         state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
     flat = len(scores) > 5 and scores[-1] - scores[-6] < 5 * p.tol
-    return state._replace(done=bool(flat and state.step > burn_in_of(p)))
+    half = state.step >= (p.n_sweeps or SWEEPS) // 2
+    over = state.step >= p.burn_in if p.burn_in is not None else flat or half
+    return state._replace(burnt=state.step) if over and state.burnt < 0 else state
 
 
-def burn_in_of(p: SimpleNamespace) -> int:
-    """Sweeps before the first kept one: half of all unless told."""
-    return (p.n_sweeps or SWEEPS) // 2 if p.burn_in is None else int(p.burn_in)
+def done(state: State, p: SimpleNamespace) -> bool:
+    """Whether all sweeps were made, or after an early end of burn-in as many again (50 at least)."""
+    if state.step >= (p.n_sweeps or SWEEPS):
+        return True
+    early = p.burn_in is None and state.burnt >= 0
+    return early and state.step >= state.burnt + max(state.burnt, 50)
 
 
 def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each) -> Posterior:
     """Topics from counts, with what prediction and reports need."""
     return Posterior(
+        draws=state.draws if isinstance(state, State) and len(state.draws) else None,
         rows=topics.topic_rows(term_topic, state.beta, each),
         alpha=state.alpha,
         beta=state.beta,
@@ -163,14 +184,19 @@ class LDA(Estimator):
     start : {"random", "fast"}
         Where a sampler starts: anywhere, or at the fast inference's point estimate.
     n_sweeps : int or None
-        The most passes over the corpus; None is 40 (121 from 400 topics on) for the fast inference
-        and 200 for samplers.
+        The most passes over the corpus. None is 200 for samplers, and for the fast inference 40 (121
+        from 400 topics on) and up to 100 more where it overfits and a sampler has to take over.
     burn_in : int or None
-        Sweeps of a sampler before any is kept; None is half of them. Kept sweeps are averaged.
+        Sweeps of a sampler before any is kept. None: until the joint likelihood has come to rest, half
+        of all sweeps at most; then as many sweeps again, 50 at least. Every fifth sweep after burn-in is
+        kept, and the kept ones are averaged.
+    n_draws : int
+        How many draws of the topics a sampler keeps (the last ones), for `sample` and `interval`.
     learn_alpha, learn_beta : bool
         Whether the priors are fitted to the counts along the way (alpha becomes asymmetric).
     tol : float
-        Gain in log-likelihood per token and pass below which training has come to rest.
+        Gain in log-likelihood per token, from one score to the next, below which training has come to
+        rest. The fast inference scores after each pass, samplers after every tenth.
     max_time : float or None
         Seconds after which no further pass is begun. A model cut short this way depends on the machine.
     random_state : int, RandomState or None
@@ -204,6 +230,7 @@ class LDA(Estimator):
     start: str = "random"
     n_sweeps: int | None = None
     burn_in: int | None = None
+    n_draws: int = 0
     learn_alpha: bool = False
     learn_beta: bool = False
     tol: float = 5e-4
@@ -250,8 +277,11 @@ class LDA(Estimator):
         check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
         one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
         one_of("start", p.start, ("random", "fast"))
-        if p.inference == "fast" and (p.start != "random" or p.burn_in is not None):
-            raise ValueError("start and burn_in belong to the samplers; leave them out with 'fast'")
+        whole("n_draws", p.n_draws, 0)
+        if p.inference == "fast" and (p.start != "random" or p.burn_in is not None or p.n_draws):
+            raise ValueError(
+                "start, burn_in and n_draws belong to the samplers; leave them out with 'fast'"
+            )
         number("tol", p.tol, 0.0)
         if p.burn_in is not None:
             whole("burn_in", p.burn_in, 0)
@@ -286,6 +316,7 @@ class LDA(Estimator):
     def _fit_chain(
         self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
     ) -> None:
+        begun = time.monotonic()
         chain = sampler.make_chain(topics.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
         state = self._resumed(State, corpus, saved)
         if state is None:
@@ -297,13 +328,14 @@ class LDA(Estimator):
         n_sweeps = p.n_sweeps or SWEEPS
 
         def step(state: State) -> tuple[State, Info | None]:
-            if state.done or state.step >= n_sweeps:
+            if done(state, p):
                 return state, None
             return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
 
+        left = None if p.max_time is None else p.max_time - (time.monotonic() - begun)
         after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=p.max_time
+            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=left
         )
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
         if state.n_kept:
@@ -326,7 +358,13 @@ class LDA(Estimator):
         return {**manifest, "seed": self.seed_}
 
     def _resumed(self, kind: Any, corpus: Corpus, saved: Any) -> Any:
-        return None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
+        state = None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
+        if state is None:
+            return None
+        fits = state.term_topic.shape == (corpus.n_terms, self.n_topics)
+        if not fits or (state.tokens.size and int(state.tokens.max()) >= self.n_topics):
+            raise ModelFileError(f"the checkpoint {saved[0]} holds impossible numbers; begin again")
+        return state
 
     def _savers(self, corpus: Corpus, saved: Any) -> tuple[Any, Any]:
         """Writes a checkpoint every so many passes; and one when training is stopped in between."""

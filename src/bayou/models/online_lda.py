@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
@@ -27,18 +27,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
+from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import Estimator
 from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import prior, stream, topics
-from bayou.parts.topics import F32, F64, Each
+from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
 
 LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
+
+
+N_SCORED = 500  # documents whose score ends `fit`
 
 
 class State(NamedTuple):
@@ -51,6 +55,8 @@ class State(NamedTuple):
     topic: F64  # n_k
     alpha: F64
     beta: float
+    scores: F64  # log-likelihood per token of a sample of documents, after each pass of `fit`
+    score_steps: I64
 
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
@@ -59,7 +65,8 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
     g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
-    return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta))
+    none = np.zeros(0), np.zeros(0, np.int64)
+    return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta), *none)
 
 
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
@@ -78,7 +85,13 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
     alpha = state.alpha
     if p.learn_alpha:
         alpha = (1.0 - rho) * alpha + rho * prior.learned_alpha(alpha, doc_topic)
-    return State(step, n_seen, *after, alpha, state.beta)
+    return State(step, n_seen, *after, alpha, state.beta, state.scores, state.score_steps)
+
+
+def _at_rest(state: State, tol: float) -> bool:
+    """Whether the score just taken gained less than ``tol`` over the one before."""
+    fresh = len(state.scores) > 1 and state.score_steps[-1] == state.step
+    return bool(fresh and state.scores[-1] - state.scores[-2] < tol)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,12 +116,15 @@ class OnlineLDA(Estimator):
     burn_in, n_samples : int
         Passes over each document before its topics count, and after.
     n_docs : int or None
-        Size of the whole corpus [D], which sets how strong the topics are against their prior; None is as
-        many as have been seen.
+        Size of the whole corpus [D], which sets how strong the topics are against their prior; None is the
+        corpus given to `fit`, and on a stream as many documents as have come, repeats included.
     tau, kappa : float
         Step sizes (tau + t)^-kappa; tau at least 0.001, kappa in (0.5, 1].
     learn_alpha : bool
         Whether alpha is fitted along the way.
+    tol : float
+        `fit` scores a sample of its documents after each pass and makes no further one when the gain in
+        log-likelihood per token was below this.
     max_time : float or None
         Seconds after which `fit` begins no further mini-batch.
     random_state, n_threads, progress, callbacks
@@ -144,6 +160,7 @@ class OnlineLDA(Estimator):
     tau: float = 10.0
     kappa: float = 0.6
     learn_alpha: bool = False
+    tol: float = 5e-4
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
@@ -161,13 +178,16 @@ class OnlineLDA(Estimator):
         self._names = corpus.vocabulary
         p.n_docs = p.n_docs or corpus.n_docs
         per_pass = -(-corpus.n_docs // p.batch_size)
-        order = cache(lambda n: self._order(corpus.n_docs, n))
+        order = lru_cache(maxsize=1)(lambda n: self._order(corpus.n_docs, n))
 
         def batch(i: int) -> Corpus:
             n, at = divmod(i, per_pass)
             return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
 
-        self._learn(None, p.n_passes * per_pass, batch, p)
+        sample = corpus[np.sort(self._order(corpus.n_docs, p.n_passes)[:N_SCORED])]
+        self._learn(None, p.n_passes * per_pass, batch, p, (per_pass, sample))
+        learned: State = self.__dict__["state_"]
+        self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -207,7 +227,9 @@ class OnlineLDA(Estimator):
         n_batches: int,
         batch_of: Callable[[int], Corpus],
         p: SimpleNamespace,
+        watch: tuple[int, Corpus] | None = None,
     ) -> None:
+        """Learn from so many mini-batches; ``watch`` = after how many to score which documents."""
         with (
             Workers(self.n_threads) as workers,
             loop.progress_bar(self.progress, "OnlineLDA") as bar,
@@ -216,12 +238,17 @@ class OnlineLDA(Estimator):
             last = begin.step + n_batches
 
             def step(state: State) -> tuple[State, Info | None]:
-                if state.step == last:
+                if state.step == last or _at_rest(state, p.tol):
                     return state, None
-                batch = batch_of(state.step - begin.step)
+                batch, score = batch_of(state.step - begin.step), math.nan
                 state = update(state, batch, p, self.seed_, workers.each)
                 self.state_ = state  # counts change in place: an error later on must not part them
-                return state, Info(state.step, last, p.inference, math.nan, 0.0)
+                if watch is not None and (state.step - begin.step) % watch[0] == 0:
+                    score = self.score(watch[1])
+                    scores = np.append(state.scores, score)
+                    steps = np.append(state.score_steps, state.step)
+                    self.state_ = state = state._replace(scores=scores, score_steps=steps)
+                return state, Info(state.step, last, p.inference, score, 0.0)
 
             callbacks = [*bar, *self._callbacks()]
             loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
@@ -239,6 +266,7 @@ class OnlineLDA(Estimator):
         one_of("inference", p.inference, ("scvb0", "hybrid"))
         whole("burn_in", p.burn_in, 0)
         number("tau", p.tau, LEAST_TAU)
+        number("tol", p.tol, 0.0)
         number("kappa", p.kappa, 0.5, 1.0)
         if p.kappa == 0.5:
             raise ValueError("kappa must be above 0.5, or the steps never come to rest; got 0.5")
@@ -253,6 +281,11 @@ class OnlineLDA(Estimator):
         return hasattr(self, "state_")  # `posterior_` would be computed only to be thrown away
 
     @property
+    def scores_(self) -> F64:
+        """Log-likelihood per token of a sample of documents after each pass of `fit`."""
+        return np.asarray(self.state_.scores, np.float64)
+
+    @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
         if not hasattr(self, "state_"):
@@ -262,10 +295,10 @@ class OnlineLDA(Estimator):
         totals = s.scale * topics.topic_totals(s.raw)
         inv = (1.0 / (totals + len(s.raw) * s.beta)).astype(np.float32)
         rows = (s.raw * np.float32(s.scale) + np.float32(s.beta)) * inv
-        none = np.zeros(0)
         return Posterior(
             rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=totals,
-            scores=none, score_steps=none.astype(np.int64), vocabulary=self._names,
+            scores=s.scores, score_steps=s.score_steps,
+            vocabulary=self._names,
         )  # fmt: skip
 
     def _payload(self) -> dict[str, NDArray[Any]]:
@@ -278,6 +311,10 @@ class OnlineLDA(Estimator):
         check_arrays("raw", state.raw, np.float32, shape)
         check_arrays("topic", state.topic, np.float64, shape[1:])
         check_arrays("alpha", state.alpha, np.float64, shape[1:])
+        check_arrays("scores", state.scores, np.float64, np.shape(state.score_steps), finite=False)
+        check_arrays("score_steps", state.score_steps, np.int64, (np.size(state.scores),))
+        if shape[1] < 1 or not (state.alpha > 0).all() or not state.beta > 0:
+            raise ModelFileError("the model file's priors must be positive; save it again")
         for name in ("step", "n_seen", "scale", "beta"):
             check_arrays(name, np.array(getattr(state, name), np.float64), np.float64, ())
         self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])

@@ -75,6 +75,7 @@ class Plan(NamedTuple):
     online: int
     sampled: int
     cavity: int
+    rescue: int
     n_batches: int
     tol: float
     learn_alpha: bool
@@ -84,13 +85,18 @@ class Plan(NamedTuple):
 def make_plan(
     n_topics: int, n_docs: int, n_sweeps: int | None, tol: float, learn: tuple[bool, bool]
 ) -> Plan:
-    """The schedule for this many topics and documents; ``n_sweeps`` bounds all passes together."""
+    """The schedule for this many topics and documents.
+
+    ``n_sweeps`` bounds all passes together. Where it is left open, a run that overfits may add up to
+    `RESCUE_SWEEPS` sampled ones.
+    """
     many = n_topics >= MANY
     total = n_sweeps or (121 if many else 40)
     online = min(total, 1 if many else 3)
     cavity = min(total - online, 20) if many else total - online
     n_batches = int(np.clip(n_docs // 16, 1, 8 if many else 64))
-    return Plan(online, total - online - cavity, cavity, n_batches, tol, *learn)
+    rescue = RESCUE_SWEEPS if n_sweeps is None else 0
+    return Plan(online, total - online - cavity, cavity, rescue, n_batches, tol, *learn)
 
 
 def guard_size(n_docs: int) -> int:
@@ -160,11 +166,13 @@ def advance(state: State, setup: Setup) -> State:
         shared = (setup.pairs, batches, scratch, both)
         done = step * len(batches)
         em.online_pass(state.term_topic, state.doc_topic, *shared, done, setup.each)
+        if not plan.cavity and step + 1 == plan.online:
+            state = _learn(state, plan)
     elif state.phase == CAVITY:
         shared = (setup.pairs, *setup.cut(min(plan.n_batches, COARSE)), both)
         stride = STRIDE if step - state.since < RELAXED else 1.0
         em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, *shared, stride, setup.each)
-        if (step - state.since) % PATIENCE == PATIENCE - 1:
+        if (step - state.since) % PATIENCE == 0:
             state = _learn(state, plan)
     else:
         sampler.metropolis(state.tokens, setup.chain(), *both, step, setup.each)
@@ -242,15 +250,25 @@ def _next(state: State, setup: Setup) -> State:
     if state.phase == ONLINE and (since >= plan.online or fell):
         if plan.sampled and setup.whole:
             return _enter(state, setup, SAMPLED)
-        return _enter(state, setup, CAVITY if plan.cavity else DONE)
+        return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
     if state.phase == SAMPLED and (since >= plan.sampled or flat):
         return _enter(state, setup, CAVITY)
     if state.phase == CAVITY and (since >= plan.cavity or flat or fell):
-        lost = state.best < setup.floor or fell
-        return _enter(state, setup, RESCUE if lost and setup.whole else DONE)
-    if state.phase == RESCUE and (since >= RESCUE_SWEEPS or flat):
+        return _enter(state, setup, _last(state, setup, fell))
+    if state.phase == RESCUE and (flat or state.step >= _most(plan)):
         return _enter(state, setup, DONE)
     return state
+
+
+def _last(state: State, setup: Setup, fell: bool) -> int:
+    """Done, or the rescue for a run that has overfitted and has passes left."""
+    lost = state.best < setup.floor or fell
+    return RESCUE if lost and setup.whole and state.step < _most(setup.plan) else DONE
+
+
+def _most(plan: Plan) -> int:
+    """The most passes there can be."""
+    return plan.online + plan.sampled + plan.cavity + plan.rescue
 
 
 def _enter(state: State, setup: Setup, phase: int) -> State:

@@ -170,6 +170,18 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
     each(docs, chain.tokens.indptr, TOKEN_COST)
 
 
+def draw_topics(term_topic: F32, beta: float, seed: int, step: int, each: Each) -> F32:
+    """phi_k ~ Dir(n_k + beta) for every topic, as (terms x topics)."""
+    out = np.empty_like(term_topic)
+
+    def work(lo: int, hi: int) -> None:
+        fixed_sweep.draw_topics(out, term_topic, lo, hi, beta, seed, step)
+
+    each(work, np.arange(len(out) + 1, dtype=np.int64), 50.0 * out.shape[1])
+    out /= topic_totals(out).astype(np.float32)
+    return out
+
+
 def log_joint(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float) -> float:
     """ln p(w, z) per token with proportions and topics integrated out."""
     z = np.ascontiguousarray(state[:, 0])

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from bayou.kernels import em, fixed_sweep, fold_in
 from bayou.kernels.rng import FOLD_IN
+from bayou.posterior import MAX_STEPS, MOVED, proportions
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -19,13 +20,12 @@ I64 = NDArray[np.int64]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
-Work = Callable[[int, int], None]
 
 
 class Each(Protocol):
     """Call a function over ranges of items, as `run.shards.Workers.each` does."""
 
-    def __call__(self, work: Work, ends: I64, cost: float = 1.0, /) -> None:
+    def __call__(self, work: Callable[[int, int], None], ends: I64, cost: float = 1.0, /) -> None:
         """``ends`` counts the work before each item, ``cost`` is nanoseconds a unit of it."""
 
 
@@ -152,7 +152,13 @@ def topic_totals(term_topic: F32) -> F64:
 
 
 def expected_counts(
-    rows: F32, alpha: F64, pairs: Pairs, each: Each, *, max_iter: int = 20, tol: float = 0.01
+    rows: F32,
+    alpha: F64,
+    pairs: Pairs,
+    each: Each,
+    *,
+    max_iter: int = MAX_STEPS,
+    tol: float = MOVED,
 ) -> F32:
     """Expected tokens of each topic in each document with topics fixed (documents x topics).
 
@@ -160,35 +166,42 @@ def expected_counts(
     ``tol`` of the document's tokens moved.
     """
     out = np.empty((pairs.n_docs, len(alpha)), np.float32)
-    n_steps = np.empty(pairs.n_docs, np.int64)
     prior = alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        fold_in.em_rows(out, n_steps, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
+        fold_in.em_rows(out, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
 
     each(work, pairs.indptr, 5.0 * len(alpha))
     return out
 
 
-def pair_topics(
-    rows: F32, alpha: F64, pairs: Pairs, *, max_iter: int = 20, tol: float = 0.01
-) -> F64:
+def pair_topics(rows: F32, alpha: F64, pairs: Pairs) -> F64:
     """Probability of each topic for each (document, term) pair with topics fixed (pairs x topics).
 
-    theta_k phi_vk / sum_j theta_j phi_vj with the theta of the step before the last of
-    `expected_counts`, so that counts times probabilities add up to its result.
+    theta_k phi_vk / sum_j theta_j phi_vj with the theta from which the last step of `expected_counts`
+    was made, so that counts times probabilities add up to its result.
     """
-    prior = alpha.astype(np.float32)
-    n_docs = pairs.n_docs
-    before = np.empty((n_docs, len(alpha)), np.float32)
-    n_steps = np.empty(n_docs, np.int64)
-    plain = tuple(pairs)
-    fold_in.em_rows(before, n_steps, plain, 0, n_docs, rows, prior, max_iter, np.float32(tol))
-    for d in range(n_docs):
-        last = max(int(n_steps[d]) - 1, 0)
-        fold_in.em_rows(before, n_steps, plain, d, d + 1, rows, prior, last, np.float32(tol))
+    prior, n_docs = alpha.astype(np.float32), pairs.n_docs
+
+    def counts(n_steps: int) -> F32:
+        out = np.empty((n_docs, len(alpha)), np.float32)
+        plain, tol = tuple(pairs), np.float32(MOVED)
+        fold_in.em_rows(out, plain, 0, n_docs, rows, prior, n_steps, tol)
+        return out
+
+    final, before, last = counts(MAX_STEPS), counts(0), counts(0)
+    pending = np.ones(n_docs, bool)
+    for n in range(1, MAX_STEPS + 1):
+        now = counts(n)
+        done = pending & (now == final).all(axis=1)
+        before[done] = last[done]
+        pending &= ~done
+        if not pending.any():
+            break
+        last = now
     docs = np.repeat(np.arange(n_docs), np.diff(pairs.indptr))
-    out = (before[docs] + prior).astype(np.float64) * rows[pairs.terms]
+    theta = np.where(final > 0, before + prior, np.float32(0.0))  # topics may have been dropped
+    out = theta[docs].astype(np.float64) * rows[pairs.terms]
     out /= out.sum(axis=1, keepdims=True)
     return out
 
@@ -237,13 +250,6 @@ def content_ids(pairs: Pairs) -> U64:
     out = np.empty(pairs.n_docs, np.uint64)
     fixed_sweep.content_ids(out, tuple(pairs), 0, pairs.n_docs)
     return out
-
-
-def proportions(doc_topic: F32, alpha: F64) -> F64:
-    """theta as rows that sum to one: (n_dk + alpha_k) / (N_d + sum alpha); empty rows give the prior."""
-    theta = doc_topic.astype(np.float64) + alpha
-    theta /= theta.sum(axis=-1, keepdims=True)
-    return theta
 
 
 def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each) -> float:
