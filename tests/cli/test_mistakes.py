@@ -4,7 +4,9 @@ import errno
 import os
 
 import pytest
+from typer.testing import CliRunner
 
+from bayou.cli import app
 from bayou.data import container
 
 
@@ -178,4 +180,12 @@ def test_an_error_of_ours_is_a_sentence_too(invoke, files, monkeypatch):
     monkeypatch.setattr("bayou.cli.listing.topics_of", broken)
     text = complaint(invoke("topics", files / "lda.bayou", code=1))
     assert "RuntimeError: a wire came off" in text
-    assert "-v" in text
+    assert "bayou -v" in text
+
+
+def test_tracebacks_only_when_asked_for(files, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for words in (["-v", "topics", "none.bayou"], ["predict", "-v", "none.bayou", "x"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 3
+        assert "Traceback" in done.stderr

@@ -49,6 +49,9 @@ def _main(
         Path | None,
         typer.Option("--config", metavar="FILE", help="Options from here, not from bayou.toml."),
     ] = None,
+    verbose: Annotated[  # looked up before anything is parsed, by `Session.verbose`
+        bool, typer.Option("--verbose", "-v", help="Show where an error came from.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(

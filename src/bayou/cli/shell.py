@@ -130,7 +130,7 @@ def sentence(error: Exception) -> tuple[int, str]:
     kind = type(error).__name__
     return (
         DATA,
-        f"an error in bayou itself ({kind}: {error!s:.200}); -v shows where, please report it",
+        f"an error in bayou itself ({kind}: {error!s:.200}); `bayou -v ...` shows where; please report it",
     )
 
 
