@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -349,6 +349,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return model
 
 
+# What a file may hold, by the kind its manifest states, and how that is made from it. Whatever is built
+# around an estimator adds its own kind here, so that one function reads them all.
+readers: dict[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]] = {}
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote. Nothing in the file is executed.
 
@@ -358,16 +363,29 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, is not a model of bayou, or was written by a later version.
     """
     arrays, manifest = container.load(path)
-    if manifest.get("kind") != "model":
-        what = manifest.get("kind", "something else")
+    what = manifest.get("kind")
+    reader = readers.get(what) if isinstance(what, str) else None
+    if reader is None:
         raise ModelFileError(
-            f"{Path(path).name} holds {what!r}, not a model; a checkpoint is given to fit(..., checkpoint=)"
+            f"{Path(path).name} holds {what or 'something else'!r}, not a model; "
+            "a checkpoint is given to fit(..., checkpoint=)"
         )
+    try:
+        return reader(arrays, manifest)
+    except ModelFileError as error:
+        raise ModelFileError(f"{Path(path).name}: {error}") from None
+
+
+def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Any:
+    """The fitted estimator whose payload and manifest these are."""
     name = manifest.get("estimator")
     kind = Estimator.kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ModelFileError(f"{Path(path).name} holds a {name!r}, which this bayou does not know")
+        raise ModelFileError(f"the file holds a {name!r}, which this bayou does not know")
     return kind._from_file(arrays, manifest)
+
+
+readers["model"] = estimator_of
 
 
 def _bounded(corpus: Corpus) -> Corpus:

@@ -1,3 +1,5 @@
+import sys
+import types
 import unicodedata
 
 import numpy as np
@@ -163,3 +165,35 @@ def test_scikit_learn_conventions():
     assert Vectorizer().fit(t for t in TEXTS).vocabulary_ == Vocabulary(
         ["bird", "cat", "dog", "sat", "the"]
     )
+
+
+def test_stop_words_of_a_language_come_from_the_extra(monkeypatch):
+    lists = types.SimpleNamespace(
+        has_lang=lambda code: code in ("de", "fr"),
+        stopwords=lambda code: {"de": {"der", "Die"}, "fr": {"aujourd'hui", "le"}}[code],
+    )
+    monkeypatch.setitem(sys.modules, "stopwordsiso", lists)
+    for name in ("german", "de", "German"):
+        vectorizer = Vectorizer(stop_words=name).fit(["Der Hund, die Katze"])
+        assert vectorizer.vocabulary_.terms == ("hund", "katze")
+    assert Vectorizer(stop_words="fr").fit(["aujourd'hui le chat"]).vocabulary_.terms == ("chat",)
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)  # as if it were not installed
+    assert vectorizer.transform(["der Hund"]).toarray().tolist() == [[1.0, 0.0]]
+    with pytest.raises(DataError, match=r"pip install 'bayou\[languages\]'"):
+        Vectorizer(stop_words="german").fit(["der Hund"])
+    monkeypatch.setitem(sys.modules, "stopwordsiso", lists)
+    with pytest.raises(DataError, match="no list for 'thai'"):
+        Vectorizer(stop_words="thai").fit(["x"])
+
+
+def test_english_stop_words_need_no_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)
+    assert Vectorizer(stop_words="en").fit(["the cat"]).vocabulary_.terms == ("cat",)
+    with pytest.raises(DataError, match="did you mean 'english'"):
+        Vectorizer(stop_words="englsh").fit(["the cat"])
+
+
+def test_the_real_lists():
+    pytest.importorskip("stopwordsiso")
+    vectorizer = Vectorizer(stop_words="german").fit(["der Hund und die Katze"])
+    assert vectorizer.vocabulary_.terms == ("hund", "katze")

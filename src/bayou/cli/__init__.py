@@ -4,21 +4,35 @@ Results go to standard output; progress and errors go to standard error. Exit co
 data is at fault, 2 the command line is, 3 the model file is, 130 interrupted.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import bayou
+from bayou.cli import config
 from bayou.cli.demo import demo
+from bayou.cli.doctor import doctor
+from bayou.cli.evaluate import evaluate
+from bayou.cli.explain import explain
+from bayou.cli.fit import fit
+from bayou.cli.inspect import inspect
+from bayou.cli.models import models
+from bayou.cli.predict import predict
+from bayou.cli.report import report
+from bayou.cli.shell import Shell
+from bayou.cli.topics import topics
+from bayou.cli.update import update
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="bayou",
-    help="Topic models that learn from labels and from streams.",
+    cls=Shell,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -30,6 +44,14 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    ctx: typer.Context,
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Options from here, not from bayou.toml."),
+    ] = None,
+    verbose: Annotated[  # looked up before anything is parsed, by `Session.verbose`
+        bool, typer.Option("--verbose", "-v", help="Show where an error came from.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -37,7 +59,23 @@ def _main(
         ),
     ] = False,
 ) -> None:
-    """Topic models that learn from labels and from streams."""
+    """Topic models that learn from labels and from streams.
+
+    Results go to standard output, everything else to standard error. Options may
+    stand in bayou.toml and in the environment too (BAYOU_SEED, BAYOU_FIT_MODEL).
+    """
+    if {"--help", "-h"} & set(ctx.obj.args):
+        return  # a broken bayou.toml must not hide the manual
+    verbs = ctx.command.commands  # type: ignore[attr-defined]
+    defaults = config.load(config_file, verbs)
+    ctx.default_map = {**defaults.options}
+    ctx.obj.settings.update(defaults.settings)
 
 
-app.command("demo")(demo)
+for _panel, _verbs in {
+    "Begin": (demo, fit, report),
+    "Use a model": (predict, explain, topics, evaluate, update),
+    "Look around": (models, inspect, doctor),
+}.items():
+    for _verb in _verbs:
+        app.command(_verb.__name__, rich_help_panel=_panel)(_verb)

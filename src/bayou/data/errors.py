@@ -1,5 +1,8 @@
 """What can go wrong at the door, and how it is named."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class BayouError(Exception):
     """Base of every error that bayou raises on purpose."""
@@ -15,3 +18,16 @@ class ModelFileError(BayouError, ValueError):
 
 class FractionalCountsWarning(UserWarning):
     """Fractional counts were rounded because whole tokens were needed."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """The end of an error message about a name that is not known: the nearest one that is.
+
+    Examples
+    --------
+    >>> did_you_mean("txt", ["id", "text"]), did_you_mean("q", ["id", "text"])
+    ("; did you mean 'text'?", '')
+    """
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(given.lower(), names, 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""

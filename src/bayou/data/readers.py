@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, did_you_mean
 from bayou.data.fields import parse_time
 from bayou.data.lines import MAX_LINE_BYTES, EncodingErrors, Source, describe, read_names
 from bayou.data.readers_matrix import iter_svmlight, read_svmlight, read_uci
@@ -113,7 +113,7 @@ def read(
     if vectorizer is not None and terms is not None:
         raise DataError("give the vocabulary to the Vectorizer, or leave the Vectorizer out")
     counter = Vectorizer(vocabulary=terms) if vectorizer is None else vectorizer
-    table = _Table(columns, split, label_separator)
+    table = Table(columns, split, label_separator)
     texts = table.texts(iter_located(path, form, options))
     return _read_text(describe(path), table, texts, counter, names)
 
@@ -150,7 +150,7 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 
 def _read_text(
-    source: str, table: "_Table", texts: Iterator[str], counter: Vectorizer, names: Any
+    source: str, table: "Table", texts: Iterator[str], counter: Vectorizer, names: Any
 ) -> Corpus:
     fitted = hasattr(counter, "vocabulary_")
     counts = counter.transform(texts) if fitted else counter.fit_transform(texts)
@@ -195,7 +195,7 @@ def _matrix_records(path: Source, form: str, options: Options) -> Iterator[dict[
             i, j = i + n_labels, j + n_terms
 
 
-class _Table:
+class Table:
     """Collects what stands beside the text while the text streams through."""
 
     def __init__(self, columns: Columns, split: str | None, label_separator: str | None) -> None:
@@ -205,6 +205,7 @@ class _Table:
         self.values: dict[str, list[Any]] = {what: [] for what in _GUESSES}
 
     def texts(self, records: Iterable[Located]) -> Iterator[str]:
+        """Give the text of each record and keep what stands beside it."""
         for where, record in records:
             if self.split is not None and record.get("split") != self.split:
                 continue
@@ -223,7 +224,11 @@ class _Table:
     def _field(self, where: str, record: dict[str, Any], name: str) -> Any:
         if name not in record:
             there = ", ".join(map(str, record)) or "none"
-            raise DataError(f"{where}: no field {name!r} (there are: {there:.200})")
+            what = next(what for what, mine in self.columns._asdict().items() if mine == name)
+            raise DataError(
+                f"{where}: no field {name!r} (there are: {there:.200})"
+                f"{did_you_mean(name, map(str, record))}; name the right one with {what}="
+            )
         return record[name]
 
     def _read(self, what: str, value: Any, where: str) -> Any:

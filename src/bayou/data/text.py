@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.counting import check_limits, count_tokens
 from bayou.data.counts import CSR
 from bayou.data.errors import DataError
+from bayou.data.stop_words import language_words
 from bayou.data.vocabulary import Vocabulary
 
 _ENGLISH = """
@@ -118,13 +119,15 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def as_stop_words(stop_words: Any) -> frozenset[str] | None:
-    """Turn "english", None or any collection of words into a set of stop words."""
+    """Turn the name of a language, None or any collection of words into a set of stop words."""
     if stop_words is None:
         return None
     if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise DataError(f'stop_words must be "english", None or a list, got {stop_words!r}')
-        return ENGLISH_STOP_WORDS
+        if stop_words.strip().lower() in ("english", "en"):
+            return ENGLISH_STOP_WORDS
+        # as the tokens they would be in a text: "aujourd'hui" is two
+        words = language_words(stop_words)
+        return frozenset(token for word in words for token in tokenize(word, min_length=1))
     words = frozenset(stop_words)
     if not all(isinstance(word, str) for word in words):
         raise DataError("stop words must be strings")
@@ -144,7 +147,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         Keep only so many of the most frequent terms.
     vocabulary : iterable of str, optional
         Count just these terms; the three limits above must then keep their defaults.
-    stop_words : "english", iterable of str or None
+    stop_words : str, iterable of str or None
+        A language by its English name or ISO 639-1 code, or the words themselves. English is built in;
+        other languages need ``pip install 'bayou[languages]'``.
     lowercase, min_length, ngrams, token_pattern
         As in `tokenize`.
 
@@ -152,6 +157,8 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     ----------
     vocabulary_ : Vocabulary
         The terms, in alphabetical order unless they were given.
+    stop_words_ : frozenset of str or None
+        The words that `stop_words` came to.
 
     Examples
     --------
@@ -180,11 +187,12 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Iterable[str], y: Any = None) -> CSR:
         """Choose the vocabulary from texts and count its terms in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
+        self.stop_words_ = as_stop_words(self.stop_words)
         given = self.vocabulary
         if given is not None and not isinstance(given, Vocabulary):
             given = Vocabulary(given)
         counts, self.vocabulary_ = count_tokens(
-            self._documents(X),
+            self.tokens(X),
             vocabulary=given,
             min_df=self.min_df,
             max_df=self.max_df,
@@ -195,18 +203,19 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     def transform(self, X: Iterable[str]) -> CSR:
         """Count the terms of the vocabulary in texts; other terms are ignored."""
         check_is_fitted(self, "vocabulary_")
-        return count_tokens(self._documents(X), vocabulary=self.vocabulary_)[0]
+        return count_tokens(self.tokens(X), vocabulary=self.vocabulary_)[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the terms in the order of the columns."""
         check_is_fitted(self, "vocabulary_")
         return np.array(self.vocabulary_.terms, dtype=object)
 
-    def _documents(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-            raise DataError(f"expected a list of texts, got {type(texts).__name__}")
-        stop_words = as_stop_words(self.stop_words)
-        for d, text in enumerate(texts):
+    def tokens(self, X: Iterable[str]) -> Iterator[list[str]]:
+        """Cut each text into tokens, in the vocabulary or not."""
+        if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+            raise DataError(f"expected a list of texts, got {type(X).__name__}")
+        stop_words = self._stop_words()
+        for d, text in enumerate(X):
             if not isinstance(text, str):
                 raise DataError(f"document {d}: expected text, got {type(text).__name__}")
             yield tokenize(
@@ -217,6 +226,12 @@ class Vectorizer(TransformerMixin, BaseEstimator):
                 stop_words=stop_words,
                 token_pattern=self.token_pattern,
             )
+
+    def _stop_words(self) -> frozenset[str] | None:
+        """As resolved by `fit`: a fitted vectoriser does without the package they came from."""
+        if hasattr(self, "stop_words_"):
+            return self.stop_words_
+        return as_stop_words(self.stop_words)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -251,8 +251,9 @@ class LDA(Estimator):
             Fractional counts are weights for the fast inference; samplers round them.
         y : ignored
         checkpoint : path, optional
-            Training is written there every `checkpoint_every` passes, and goes on from there if the
-            file exists: the result is that of an uninterrupted run, bit for bit.
+            Training is written there every `checkpoint_every` passes and when a callback or
+            `max_time` stops it, and goes on from there if the file exists: the result is that of an
+            uninterrupted run, bit for bit.
         """
         p = self._checked_parameters()
         whole("checkpoint_every", checkpoint_every, 1)
@@ -304,8 +305,9 @@ class LDA(Estimator):
             phase = fast.PHASES[state.phase]
             return _told(fast.advance(state, setup), most, phase)
 
+        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, max_time=p.max_time, after=self._saver(corpus, saved)
+            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=p.max_time
         )
         counts, alpha, beta = fast.answer(state, setup)
         state = state._replace(alpha=alpha, beta=beta)
@@ -331,8 +333,9 @@ class LDA(Estimator):
             return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
 
         left = None if p.max_time is None else p.max_time - (time.monotonic() - begun)
+        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, max_time=left, after=self._saver(corpus, saved)
+            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=left
         )
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
         if state.n_kept:
@@ -363,17 +366,22 @@ class LDA(Estimator):
             raise ModelFileError(f"the checkpoint {saved[0]} holds impossible numbers; begin again")
         return state
 
-    def _saver(self, corpus: Corpus, saved: Any) -> Any:
+    def _savers(self, corpus: Corpus, saved: Any) -> tuple[Any, Any]:
+        """Writes a checkpoint every so many passes; and one when training is stopped in between."""
         if saved is None:
-            return None
+            return None, None
         path, every = saved
         manifest = self._describe(corpus)
 
-        def save(state: Any, info: Info) -> None:
+        def after(state: Any, info: Info) -> None:
             if info.step % every == 0:
                 checkpoints.write(path, state, manifest)
 
-        return save
+        def stopped(state: Any, info: Info) -> None:
+            if info.step % every:
+                checkpoints.write(path, state, manifest)
+
+        return after, stopped
 
 
 def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:

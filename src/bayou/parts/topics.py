@@ -175,6 +175,37 @@ def expected_counts(
     return out
 
 
+def pair_topics(rows: F32, alpha: F64, pairs: Pairs) -> F64:
+    """Probability of each topic for each (document, term) pair with topics fixed (pairs x topics).
+
+    theta_k phi_vk / sum_j theta_j phi_vj with the theta from which the last step of `expected_counts`
+    was made, so that counts times probabilities add up to its result.
+    """
+    prior, n_docs = alpha.astype(np.float32), pairs.n_docs
+
+    def counts(n_steps: int) -> F32:
+        out = np.empty((n_docs, len(alpha)), np.float32)
+        plain, tol = tuple(pairs), np.float32(MOVED)
+        fold_in.em_rows(out, plain, 0, n_docs, rows, prior, n_steps, tol)
+        return out
+
+    final, before, last = counts(MAX_STEPS), counts(0), counts(0)
+    pending = np.ones(n_docs, bool)
+    for n in range(1, MAX_STEPS + 1):
+        now = counts(n)
+        done = pending & (now == final).all(axis=1)
+        before[done] = last[done]
+        pending &= ~done
+        if not pending.any():
+            break
+        last = now
+    docs = np.repeat(np.arange(n_docs), np.diff(pairs.indptr))
+    theta = np.where(final > 0, before + prior, np.float32(0.0))  # topics may have been dropped
+    out = theta[docs].astype(np.float64) * rows[pairs.terms]
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
 def prior_mass(rows: F32, alpha: F32) -> F32:
     """sum_k alpha_k phi_vk of every term: the part of a token's weight that no document changes."""
     out = np.empty(len(rows), np.float32)

@@ -29,12 +29,14 @@ def run(
     *,
     callbacks: Sequence[Callback] = (),
     after: Callable[[S, Info], None] | None = None,
+    stopped: Callable[[S, Info], None] | None = None,
     max_time: float | None = None,
 ) -> S:
     """Run ``step`` until it gives no Info, a callback returns True, or the time is up.
 
-    ``after`` sees the state once a step is complete; it is the place to write a checkpoint. At least
-    one step is made however short ``max_time`` is, so that there is always a model.
+    ``after`` sees the state once a step is complete; it is the place to write a checkpoint. ``stopped``
+    sees the last state when a callback or the time ended the run. At least one step is made however
+    short ``max_time`` is, so that there is always a model.
     """
     begun = time.monotonic()
     while True:
@@ -46,6 +48,8 @@ def run(
             after(state, info)
         stop = [callback(info) for callback in callbacks]
         if any(stop) or (max_time is not None and info.seconds >= max_time):
+            if stopped is not None:
+                stopped(state, info)
             return state
 
 

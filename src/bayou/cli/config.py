@@ -1,0 +1,112 @@
+"""Where options come from when they are not flags: the environment, then ``bayou.toml``.
+
+A flag wins over ``BAYOU_FIT_SEED``, that over ``BAYOU_SEED``, that over the table ``[fit]`` of the file.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from bayou.data.errors import did_you_mean
+
+FILE = "bayou.toml"
+_HINT = "--config"
+_PREFIX = "BAYOU"
+# One value for every verb would be a trap here: fit's output is not predict's.
+_OWN_ONLY = ("output", "report", "checkpoint", "resume", "dry_run", "set")
+
+
+class Defaults(NamedTuple):
+    """What every verb starts from: its options, and its table of hyper-parameters."""
+
+    options: dict[str, dict[str, Any]]
+    settings: dict[str, dict[str, Any]]
+
+
+def load(
+    path: Path | None, verbs: Mapping[str, Any], environ: Mapping[str, str] = os.environ
+) -> Defaults:
+    """Read a configuration file (None: ``bayou.toml`` here, if there is one) and the environment.
+
+    ``verbs`` are the commands by name; what they have no option for is refused.
+    """
+    named = path or environ.get(f"{_PREFIX}_CONFIG")
+    out = Defaults({}, {})
+    if named or Path(FILE).is_file():
+        _file_into(out, Path(named or FILE), verbs)
+    for verb, command in verbs.items():
+        own = out.options.setdefault(verb, {})
+        for flag, name in _flags(command).items():
+            text = _from_environment(environ, verb, flag)
+            if text is not None and flag == "set":
+                pairs = (word.partition("=") for word in text.split())
+                out.settings.setdefault(verb, {}).update({n: v for n, _, v in pairs})
+            elif text is not None:
+                own[name] = text
+    return out
+
+
+def _file_into(out: Defaults, source: Path, verbs: Mapping[str, Any]) -> None:
+    for verb, table in _parsed(source).items():
+        if verb not in verbs or not isinstance(table, dict):
+            raise typer.BadParameter(
+                f"{source}: {verb!r} is no verb with a table of options{did_you_mean(verb, verbs)}",
+                param_hint=_HINT,
+            )
+        out.settings[verb] = _settings(source, verb, table.pop("set", {}))
+        out.options[verb] = _options(source, verb, table, verbs[verb])
+
+
+def _from_environment(environ: Mapping[str, str], verb: str, flag: str) -> str | None:
+    own = environ.get(f"{_PREFIX}_{verb}_{flag}".upper())
+    if own is not None or flag in _OWN_ONLY:
+        return own
+    return environ.get(f"{_PREFIX}_{flag}".upper())
+
+
+def _flags(command: Any) -> dict[str, str]:
+    """Long flags with underscores, and the names their values are passed under."""
+    return {
+        spelling.removeprefix("--").replace("-", "_"): p.name
+        for p in command.params
+        if p.param_type_name == "option" and p.name != "help"
+        for spelling in p.opts
+        if spelling.startswith("--")
+    }
+
+
+def _parsed(source: Path) -> dict[str, Any]:
+    try:
+        with source.open("rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = f"{source} is not valid TOML: {error}"
+    except OSError as error:
+        text = f"{source} cannot be read: {(error.strerror or str(error)).lower()}"
+    raise typer.BadParameter(text, param_hint=_HINT)
+
+
+def _settings(source: Path, verb: str, table: Any) -> dict[str, Any]:
+    if not isinstance(table, dict) or any(isinstance(v, dict) for v in table.values()):
+        raise typer.BadParameter(f"{source}: [{verb}.set] must be a table", param_hint=_HINT)
+    return {name.replace("-", "_"): value for name, value in table.items()}
+
+
+def _options(source: Path, verb: str, table: dict[str, Any], command: Any) -> dict[str, Any]:
+    names = _flags(command)
+    out = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in names:
+            raise typer.BadParameter(
+                f"{source}: {verb!r} has no option {key!r}{did_you_mean(name, names)}",
+                param_hint=_HINT,
+            )
+        out[names[name]] = value
+    return out

@@ -1,0 +1,114 @@
+"""Documents of a file as the verbs need them: a corpus, or batch after batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import typer
+
+from bayou.data import Corpus, DataError, Vectorizer
+from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe
+from bayou.data.readers import Columns, Table
+from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of, iter_located
+
+_FORMATS = tuple(form for form in FORMATS if form not in MATRIX_FORMATS)
+MAX_LINE = MAX_LINE_BYTES
+
+
+class Source(NamedTuple):
+    """A file of documents and how to read it."""
+
+    path: str
+    columns: Columns
+    format: str | None = None
+    encoding_errors: str = "strict"
+    max_line_bytes: int = MAX_LINE_BYTES
+
+
+class Batch(NamedTuple):
+    """Some documents, one after the other."""
+
+    ids: list[str | int]
+    texts: list[str]
+
+
+def texts_only(text: str, id: str | None = "") -> Columns:
+    """Columns of verbs that look at nothing but the text and the name of a document."""
+    return Columns(text=text, label="", target="", time="", id=id)
+
+
+def form_of(source: Source) -> str:
+    """The format: as given, told by the name, or JSONL."""
+    form = source.format
+    if form is not None and form not in _FORMATS:
+        raise typer.BadParameter(
+            f"{form!r} is none of {', '.join(_FORMATS)}", param_hint="--format"
+        )
+    if form is not None or source.path == STDIN:
+        return form or "jsonl"
+    os.stat(source.path)  # so that a missing file is told from a strange name
+    try:
+        form = format_of(source.path, None)
+    except DataError:
+        return "jsonl"
+    if form in MATRIX_FORMATS:
+        raise DataError(
+            f"{source.path}: a {form} file holds counts, not text; read it in Python with "
+            "bayou.data.read and fit an estimator to it"
+        )
+    return form
+
+
+def texts(source: Source, table: Table) -> Iterator[str]:
+    """The texts of a file, one after the other; what is beside them goes to the table."""
+    options = check_options(source.encoding_errors, source.max_line_bytes)
+    return table.texts(iter_located(source.path, form_of(source), options))
+
+
+def read_corpus(
+    source: Source, vectorizer: Vectorizer, *, keep_texts: bool = False
+) -> tuple[Corpus, list[str]]:
+    """All documents as counts, with what is beside them; and their texts, if they are to be kept.
+
+    A vectoriser that is not fitted yet will be.
+    """
+    table, kept = Table(source.columns, None, None), []
+
+    def each() -> Iterator[str]:
+        for text in texts(source, table):
+            if keep_texts:
+                kept.append(text)
+            yield text
+
+    fitted = hasattr(vectorizer, "vocabulary_")
+    counts = vectorizer.transform(each()) if fitted else vectorizer.fit_transform(each())
+    name = describe(source.path)
+    if not counts.shape[0]:
+        raise DataError(f"{name}: there are no documents in it; check the file")
+    try:
+        fields = table.fields()
+        return Corpus.from_matrix(counts, vocabulary=vectorizer.vocabulary_, **fields), kept
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
+    """Documents ``size`` at a time, after the first ``skip``; without names they are numbered from 1."""
+    table = Table(source.columns, None, None)
+    stream = texts(source, table)
+    at = sum(1 for _ in islice(stream, skip))
+    empty = at == 0
+    while True:
+        for values in table.values.values():
+            values.clear()
+        some = list(islice(stream, size))
+        if not some:
+            break
+        found = table.fields().get("ids")
+        yield Batch(list(found or range(at + 1, at + 1 + len(some))), some)
+        at, empty = at + len(some), False
+    if empty:
+        raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")

@@ -1,0 +1,201 @@
+"""``bayou fit``: from a file of texts to a model, its topics and, if wanted, a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bayou import Corpus, TextModel, Vectorizer
+from bayou.cli import catalogue, documents, listing, options, output, settings, training
+from bayou.cli.report import available, write_report
+from bayou.cli.shell import session_of
+from bayou.cli.voice import Voice
+from bayou.data import DataError
+from bayou.data.readers import Columns
+
+_WORDS, _RUN = "Words", "Running"
+
+
+def fit(  # one parameter a flag
+    ctx: typer.Context,
+    file: options.File,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to save the model.")
+    ] = Path("model.bayou"),
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="NAME", help="See `bayou models`.")
+    ] = "lda",
+    topics: Annotated[
+        int | None,
+        typer.Option(
+            "--topics", "-k", min=1, metavar="N", help="How many topics to find; else 50."
+        ),
+    ] = None,
+    settings_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the model; may be repeated."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Also write an HTML report.")
+    ] = None,
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            "--stop-words",
+            metavar="LANG",
+            help="Leave out common words: english, german, fr, ... or none.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "english",
+    min_df: Annotated[
+        str,
+        typer.Option(
+            "--min-df",
+            metavar="N",
+            help="Keep words of at least so many documents, or such a share (0.01).",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "2",
+    max_df: Annotated[
+        str,
+        typer.Option(
+            "--max-df",
+            metavar="N",
+            help="Keep words of at most so many documents, or such a share.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "0.5",
+    max_features: Annotated[
+        int | None,
+        typer.Option(
+            "--max-features",
+            min=1,
+            metavar="N",
+            help="Keep the most frequent words only.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None,
+    ngrams: Annotated[
+        int,
+        typer.Option(
+            "--ngrams",
+            min=1,
+            max=9,
+            metavar="N",
+            help="Count runs of up to so many words as terms too.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = 1,
+    text: options.Text = "text",
+    label: options.Label = None,
+    target: options.Target = None,
+    time: options.Time = None,
+    id: options.Id = None,
+    format: options.Format = None,
+    encoding_errors: options.EncodingErrors = "strict",
+    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            "--max-time",
+            metavar="SECONDS",
+            help="Begin no further pass after this.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Keep the training here along the way. Ctrl-C writes one in any case.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=_RUN
+        ),
+    ] = False,
+    dry_run: options.DryRun = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Learn topics from a file of texts, save the model and print its topics.
+
+    Example: bayou fit reviews.csv --text review -k 20 -o reviews.bayou
+    """
+    voice, session = Voice(quiet, verbose), session_of(ctx)
+    kind = catalogue.find(model)
+    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))
+    if topics is not None:
+        given["n_topics"] = topics
+    estimator = kind(**given, random_state=seed, n_threads=threads, max_time=max_time)
+    check_parameters(estimator)
+    vectorizer = Vectorizer(
+        stop_words=None if stop_words.lower() == "none" else stop_words,
+        min_df=_limit("--min-df", min_df),
+        max_df=_limit("--max-df", max_df),
+        max_features=max_features,
+        ngrams=(1, ngrams),
+    )
+    if report is None and not hasattr(kind, "predict") and (label, target, time) != (None,) * 3:
+        voice.say(
+            f"{model} learns from the text alone; --label, --target and --time serve --report"
+        )
+    output.check_writable(out)
+    if report is not None:
+        output.check_writable(report, "--report")
+        available()
+    kept = training.checkpoint_for(kind, checkpoint, out, resume, voice)
+    guessed = None if report is not None else ""  # what nobody looks at need not be readable
+    columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))
+    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
+    _check_terms(corpus)
+    voice.say(
+        f"{corpus.n_docs:,} documents, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens"
+    )
+    if dry_run:
+        typer.echo(f"would fit {estimator!r} and write {out}")
+        return
+    text_model = TextModel(estimator=estimator, vectorizer=vectorizer)
+    training.train(session, text_model, corpus, kept, out, voice)
+    text_model.save(out)
+    voice.say(f"Saved to {out}")
+    listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+    if report is not None:
+        write_report(report, text_model, corpus, texts, title=Path(file).stem, voice=voice)
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse hyper-parameters before the data are read."""
+    try:
+        estimator._checked_parameters()
+    except DataError:
+        raise
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _limit(flag: str, text: str) -> float:
+    """``5`` is a number of documents, ``0.5`` is a share of them."""
+    try:
+        return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number", param_hint=flag) from None
+
+
+def _check_terms(corpus: Corpus) -> None:
+    if not corpus.n_terms:
+        raise DataError(
+            f"no term is left of {corpus.n_docs} documents; lower --min-df, raise --max-df or "
+            "give --stop-words none"
+        )

@@ -1,0 +1,44 @@
+"""``bayou inspect``: what a model file says about itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from bayou.cli import options, output
+from bayou.data import ModelFileError, peek
+from bayou.data.text import TOKEN_PATTERN
+
+
+def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
+    """Show what is in a model file or a checkpoint, and check that it is whole.
+
+    Example: bayou inspect reviews.bayou
+    """
+    try:
+        manifest = peek(model, verify=True)
+        size = model.stat().st_size
+    except OSError as error:
+        raise ModelFileError(
+            f"{os.fspath(model)}: {(error.strerror or str(error)).lower()}; check the path"
+        ) from None
+    if as_json:
+        output.print_json({"bytes": size, **manifest})
+        return
+    typer.echo(f"{model}: {size:,} bytes, the contents agree with their digest")
+    lines = list(_lines(manifest))
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        typer.echo(f"{name:<{width}}  {value}")
+
+
+def _lines(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, item in value.items():
+        if isinstance(item, dict):
+            yield from _lines(item, f"{prefix}{name}.")
+        else:
+            shown = "as in bayou.data.tokenize" if item == TOKEN_PATTERN else f"{item!s:.100}"
+            yield f"{prefix}{name}", shown

@@ -1,0 +1,33 @@
+"""The model a verb works with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import bayou
+from bayou.data import ModelFileError
+
+
+def load(path: Path) -> Any:
+    """Any model; a file that is not there is the model file's fault too."""
+    try:
+        return bayou.load(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ModelFileError(
+            f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
+        ) from None
+
+
+def load_text_model(path: Path, threads: int | None = None) -> bayou.TextModel:
+    """A model that takes texts."""
+    model = load(path)
+    if not isinstance(model, bayou.TextModel):
+        raise ModelFileError(
+            f"{path} holds a {type(model).__name__} of counts that does not know how to read text; "
+            "make one with `bayou fit`, or save a bayou.TextModel"
+        )
+    model.estimator_.set_params(n_threads=threads)
+    return model

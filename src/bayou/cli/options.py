@@ -1,0 +1,132 @@
+"""Options that several verbs share, spelled once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_COLUMNS, _INPUT, _RUN = "Columns of the input", "Reading", "Running"
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV, Parquet or a folder; - is stdin.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `bayou fit` wrote.")]
+Text = Annotated[
+    str,
+    typer.Option("--text", metavar="NAME", help="The text.", rich_help_panel=_COLUMNS),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="NAME",
+        help="Classes or labels.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help="A number to predict.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="NAME",
+        help="Date of the document.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="NAME",
+        help="Name of the document; else `id`, else its number.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="jsonl, csv, tsv, parquet or folder; else told by the name.",
+        rich_help_panel=_INPUT,
+    ),
+]
+EncodingErrors = Annotated[
+    str,
+    typer.Option(
+        "--encoding-errors",
+        metavar="HOW",
+        help="Bytes that are not UTF-8: strict or replace.",
+        rich_help_panel=_INPUT,
+    ),
+]
+MaxLineBytes = Annotated[
+    int,
+    typer.Option(
+        "--max-line-bytes",
+        min=1,
+        metavar="N",
+        help="Refuse longer lines.",
+        rich_help_panel=_INPUT,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Same seed, same model.",
+        rich_help_panel=_RUN,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        help="Default: all cores. Never changes the result.",
+        rich_help_panel=_RUN,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Read and check, say what would be done, do nothing.",
+        rich_help_panel=_RUN,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Errors only.", rich_help_panel=_RUN),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Say more; show tracebacks.",
+        rich_help_panel=_RUN,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=".jsonl, .csv, .tsv or .parquet; - is stdout.",
+    ),
+]

@@ -1,0 +1,130 @@
+"""Results on standard output or in a file: JSON lines, CSV, TSV or Parquet by the file's name."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import typer
+
+from bayou.data import DataError
+
+STDOUT = "-"
+_FORMS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+
+Row = Mapping[str, Any]
+
+
+def form_of(path: str) -> str:
+    """The format of results, told by the name; standard output gets JSON lines."""
+    if path == STDOUT:
+        return "jsonl"
+    form = _FORMS.get(Path(path).suffix.lower())
+    if form is None:
+        raise typer.BadParameter(
+            f"{path!r} must end in .jsonl, .csv, .tsv or .parquet", param_hint="--output"
+        )
+    return form
+
+
+def check_writable(path: str | os.PathLike[str], flag: str = "--output") -> None:
+    """Refuse a path before hours of work rather than after."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise typer.BadParameter(f"the folder {folder} does not exist", param_hint=flag)
+    if Path(path).is_dir():
+        raise typer.BadParameter(f"{path} is a folder; name a file", param_hint=flag)
+    if not os.access(folder, os.W_OK):
+        raise typer.BadParameter(f"the folder {folder} may not be written to", param_hint=flag)
+
+
+class Writer:
+    """Takes rows and writes them in one of the formats."""
+
+    def __init__(self, form: str, file: BinaryIO) -> None:
+        self.tabular = form != "jsonl"
+        self._form = form
+        self._file = file
+        self._table: Any = None
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write some rows; all must have the keys of the first one."""
+        if self._form == "jsonl":
+            for row in rows:
+                self._file.write(as_json(row) + b"\n")
+        elif self._form == "parquet":
+            self._write_parquet(rows)
+        elif rows:
+            text = io.StringIO()
+            delimiter = "\t" if self._form == "tsv" else ","
+            table = csv.DictWriter(text, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+            if self._table is None:
+                table.writeheader()
+                self._table = True
+            table.writerows(rows)
+            self._file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+
+    def _write_parquet(self, rows: Sequence[Row]) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise DataError("writing Parquet needs pyarrow: pip install 'bayou[frames]'") from None
+        batch = pyarrow.Table.from_pylist([dict(row) for row in rows])
+        if self._table is None:
+            self._table = pyarrow.parquet.ParquetWriter(self._file, batch.schema)
+        self._table.write_table(batch)
+
+    def close(self) -> None:
+        """Write what is still held back."""
+        if hasattr(self._table, "close"):
+            self._table.close()
+        self._file.flush()
+
+
+def as_json(value: Any) -> bytes:
+    """One line of JSON; what UTF-8 cannot hold (lone surrogates) is escaped as JSON does."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON on standard output."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(as_json(value) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[Writer]:
+    """A writer; a file appears under its name only when all of it is there."""
+    form = form_of(path)
+    if path == STDOUT:
+        sys.stdout.flush()
+        writer = Writer(form, sys.stdout.buffer)
+        yield writer
+        writer.close()
+        return
+    check_writable(path)
+    part = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
+    try:
+        with part.open("wb") as file:
+            writer = Writer(form, file)
+            yield writer
+            writer.close()
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,92 @@
+"""``bayou predict``: the topics of new texts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from bayou import TextModel
+from bayou.cli import documents, model_file, options, output
+from bayou.cli.voice import Voice
+
+_SIZE = 1000  # documents that are worked on at a time
+_DIGITS = 6
+
+
+def predict(
+    model: options.Model,
+    file: options.File,
+    out: options.Output = "-",
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, metavar="N", help="Only the N largest shares, as pairs."),
+    ] = None,
+    text: options.Text = "text",
+    id: options.Id = None,
+    format: options.Format = None,
+    encoding_errors: options.EncodingErrors = "strict",
+    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Say which topics new texts are about; the model does not change.
+
+    Gives a row for each document: its id, its largest topic, the share of each
+    topic, and the share of its words that the model does not know.
+
+    Example: bayou predict reviews.bayou new.csv -o topics.csv
+    """
+    voice = Voice(quiet, verbose)
+    learned = model_file.load_text_model(model, threads)
+    columns = documents.texts_only(text, id)
+    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    n_docs = 0
+    with output.writing(out) as writer:
+        for batch in documents.batches(source, _SIZE):
+            writer.write(_rows(learned, batch, top, writer.tabular))
+            n_docs += len(batch.ids)
+            voice.detail(f"{n_docs:,} documents")
+
+
+def _rows(
+    model: TextModel, batch: documents.Batch, top: int | None, tabular: bool
+) -> list[dict[str, Any]]:
+    corpus = model.corpus(batch.texts)
+    shares = model.transform(corpus)
+    unknown = model.unknown_shares(batch.texts)
+    answers = model.predict(corpus) if hasattr(model, "predict") else None
+    rows = []
+    for d, name in enumerate(batch.ids):
+        row: dict[str, Any] = {"id": name}
+        if answers is not None:
+            row["prediction"] = _plain(answers[d])
+        best = int(shares[d].argmax())
+        row |= {"topic": best, "share": _short(shares[d, best]), "unknown": _short(unknown[d])}
+        rows.append(row | _topics(shares[d], top, tabular))
+    return rows
+
+
+def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
+    if top is None:
+        values = [_short(share) for share in shares]
+        return {f"topic_{k}": v for k, v in enumerate(values)} if tabular else {"topics": values}
+    order = np.argsort(-shares, kind="stable")[:top]
+    pairs = [[int(k), _short(shares[k])] for k in order]
+    if not tabular:
+        return {"topics": pairs}
+    return {
+        key: value
+        for i, (k, share) in enumerate(pairs, 1)
+        for key, value in ((f"topic_{i}", k), (f"share_{i}", share))
+    }
+
+
+def _short(share: Any) -> float:
+    return round(float(share), _DIGITS)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

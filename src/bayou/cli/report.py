@@ -1,0 +1,70 @@
+"""``bayou report``: a model and its documents as one HTML file."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bayou import Corpus, TextModel
+from bayou.cli import documents, model_file, options, output
+from bayou.cli.voice import Voice
+from bayou.data import DataError
+from bayou.data.readers import Columns
+
+
+def report(
+    model: options.Model,
+    file: options.File,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
+    ] = Path("report.html"),
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Else the name of the model.")
+    ] = None,
+    text: options.Text = "text",
+    label: options.Label = None,
+    target: options.Target = None,
+    time: options.Time = None,
+    id: options.Id = None,
+    format: options.Format = None,
+    encoding_errors: options.EncodingErrors = "strict",
+    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Write a report about a model and its documents: one HTML file, no network.
+
+    Example: bayou report reviews.bayou reviews.csv --text review
+    """
+    voice = Voice(quiet, verbose)
+    output.check_writable(out)
+    learned = model_file.load_text_model(model, threads)
+    columns = Columns(text, label, target, time, id)
+    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    corpus, texts = documents.read_corpus(source, learned.vectorizer_, keep_texts=True)
+    write_report(out, learned, corpus, texts, title=title or model.stem, voice=voice)
+
+
+def write_report(
+    path: Path, model: TextModel, corpus: Corpus, texts: list[str], *, title: str, voice: Voice
+) -> None:
+    """Write the report and say where it is."""
+    written = available()
+    data = written.ReportData.from_model(model.estimator_, corpus, texts=texts, title=title)
+    written.write(path, data)
+    voice.say(f"Report in {path}")
+
+
+def available() -> Any:
+    """The module that writes reports; asked for early, since its absence should cost no hours."""
+    try:
+        importlib.import_module("jinja2")
+        return importlib.import_module("bayou.report")
+    except ImportError as error:
+        raise DataError(
+            f"reports need one more package ({error.name}): pip install 'bayou[report]'"
+        ) from None

@@ -1,0 +1,100 @@
+"""``--set name=value``: hyper-parameters checked against the fields of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from bayou.data.errors import did_you_mean
+from bayou.estimator import Estimator
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_ELSEWHERE = {"random_state": "--seed", "n_threads": "--threads", "max_time": "--max-time"}
+_NOT_HERE = ("progress", "callbacks")
+_HINT = "--set"
+
+
+def read(kind: type[Estimator], pairs: Iterable[str], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml."""
+    given = {name: spelled(value) for name, value in table.items()}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"write name=value, not {pair!r}", param_hint=_HINT)
+        given[name.strip().replace("-", "_")] = value.strip()
+    hints = get_type_hints(kind)
+    return {name: convert(name, text, _hint_of(kind, hints, name)) for name, text in given.items()}
+
+
+def settable(name: str) -> bool:
+    """Whether a field of an estimator is one for ``--set``; the others have flags."""
+    return name not in (*_ELSEWHERE, *_NOT_HERE)
+
+
+def spelled(value: Any) -> str:
+    """A value as one would write it after ``--set``."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool | NoneType) else str(value)
+
+
+def _hint_of(kind: type[Estimator], hints: Mapping[str, Any], name: str) -> Any:
+    known = [f.name for f in fields(kind) if settable(f.name)]
+    if name in _ELSEWHERE:
+        raise typer.BadParameter(f"{name} has a flag: {_ELSEWHERE[name]}", param_hint=_HINT)
+    if name not in known:
+        raise typer.BadParameter(
+            f"{kind.__name__} has no {name!r} (it has: {', '.join(known)})"
+            f"{did_you_mean(name, known)}",
+            param_hint=_HINT,
+        )
+    return hints[name]
+
+
+def convert(name: str, text: str, hint: Any) -> Any:
+    """Read a value as the type of its field.
+
+    Examples
+    --------
+    >>> convert("n_sweeps", "none", int | None), convert("beta", "1e-2", float)
+    (None, 0.01)
+    """
+    union = get_origin(hint) in (Union, UnionType)
+    kinds = get_args(hint) if union else (hint,)
+    if NoneType in kinds and text.lower() == "none":
+        return None
+    for kind in (bool, int, float):
+        if kind in kinds:
+            value = _one(text, kind)
+            if value is not None:
+                return value
+    several = _several(text)
+    if several is not None and set(kinds) - {bool, int, float, str, NoneType}:
+        return several
+    if str in kinds and not {int, float, bool} & set(kinds):
+        return text
+    wanted = " or ".join(_wording(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
+    raise typer.BadParameter(f"{name} must be {wanted}; got {text!r}", param_hint=_HINT)
+
+
+def _one(text: str, kind: type) -> Any:
+    try:
+        return _TRUTH.get(text.lower()) if kind is bool else kind(text)
+    except ValueError:
+        return None
+
+
+def _several(text: str) -> list[float] | None:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return None
+
+
+def _wording(kind: type) -> str:
+    names = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
+    return names[kind]

@@ -1,0 +1,32 @@
+"""``bayou topics``: the topics of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayou.cli import listing, model_file, options, output
+
+
+def topics(
+    model: options.Model,
+    n_terms: Annotated[
+        int, typer.Option("--terms", "-n", min=1, metavar="N", help="Terms of each topic.")
+    ] = 10,
+    as_json: options.AsJson = False,
+) -> None:
+    """Print the topics of a model, largest first.
+
+    The share is that of all words the model has learned from.
+
+    Example: bayou topics reviews.bayou -n 20
+    """
+    learned = model_file.load(model)
+    found = listing.topics_of(getattr(learned, "estimator_", learned), n_terms)
+    if not as_json:
+        listing.print_topics(found)
+        return
+    for topic in found:
+        terms = [[t, round(p, 6)] for t, p in zip(topic.terms, topic.probabilities, strict=True)]
+        output.print_json({"topic": topic.number, "share": round(topic.share, 6), "terms": terms})

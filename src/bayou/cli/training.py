@@ -1,0 +1,107 @@
+"""Training that can be interrupted: where it is kept, and how to go on."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from bayou import Corpus, TextModel
+from bayou.cli import catalogue, output
+from bayou.cli.interrupt import Brake
+from bayou.cli.shell import INTERRUPTED, Session
+from bayou.cli.voice import Voice
+
+_NEVER = 2**31 - 1  # passes between two checkpoints when only an interrupt is to write one
+_EVERY = 10
+
+
+class Checkpoint(NamedTuple):
+    """Where training is kept when it is interrupted."""
+
+    path: Path
+    asked_for: bool  # named by the user: written along the way too
+
+    def options(self) -> dict[str, Any]:
+        """What the estimator's `fit` is told."""
+        return {
+            "checkpoint": self.path,
+            "checkpoint_every": _EVERY if self.asked_for else _NEVER,
+        }
+
+
+def checkpoint_for(
+    kind: Any, given: Path | None, out: Path, resume: bool, voice: Voice
+) -> Checkpoint | None:
+    """Where this training is kept, if its model can be."""
+    if "checkpoint" not in inspect.signature(kind.fit).parameters:
+        if given is not None or resume:
+            raise typer.BadParameter(
+                f"{catalogue.name_of(kind)} has no checkpoints; its model file goes on learning "
+                "with `bayou update`",
+                param_hint="--resume" if resume else "--checkpoint",
+            )
+        return None
+    path = given or out.with_name(out.name + ".checkpoint")
+    output.check_writable(path, "--checkpoint")
+    if path.exists() and not resume:
+        raise typer.BadParameter(
+            f"there is a checkpoint in {path}; add --resume to go on from it, or remove it",
+            param_hint="--checkpoint",
+        )
+    if resume and not path.exists():
+        voice.say(f"There is no checkpoint in {path}; beginning anew.")
+    return Checkpoint(path, given is not None)
+
+
+def train(
+    session: Session,
+    model: TextModel,
+    corpus: Corpus,
+    kept: Checkpoint | None,
+    out: Path,
+    voice: Voice,
+) -> None:
+    """Fit; on Ctrl-C leave what there is and say how to go on."""
+    begun = time.monotonic()
+    with Brake(voice) as brake:
+        model.estimator.set_params(callbacks=[voice.told, brake], progress=voice.progress)
+        model.fit(corpus, **({} if kept is None else kept.options()))
+        model.estimator_.set_params(callbacks=None)
+    seconds = time.monotonic() - begun
+    n_iter = model.estimator_.n_iter_
+    if brake.stopped:
+        _leave(session, model, kept, out, voice, n_iter)
+    max_time = model.estimator.max_time
+    timed_out = max_time is not None and seconds >= max_time
+    if kept is not None and not (kept.asked_for and timed_out):
+        kept.path.unlink(missing_ok=True)  # nothing is left to resume
+    voice.say(f"Fitted {len(model.components_)} topics in {n_iter} passes, {seconds:.1f} s")
+    scores = model.estimator_.posterior_.scores
+    if len(scores):
+        voice.say(f"Log-likelihood {scores[-1]:.4f} a token while fitting")
+
+
+def _leave(
+    session: Session,
+    model: TextModel,
+    kept: Checkpoint | None,
+    out: Path,
+    voice: Voice,
+    n_iter: int,
+) -> None:
+    words = [word for word in session.args if word != "--resume"]
+    if kept is not None:
+        again = shlex.join(["bayou", *words, "--resume"])
+        voice.say(f"Stopped after {n_iter} passes, kept in {kept.path}. Go on with:\n  {again}")
+    else:
+        model.save(out)
+        voice.say(
+            f"Stopped after {n_iter} mini-batches; the model so far is in {out}. Go on with:\n"
+            f"  bayou update {shlex.quote(str(out))} FILE"
+        )
+    raise typer.Exit(INTERRUPTED)

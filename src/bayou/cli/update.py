@@ -1,0 +1,123 @@
+"""``bayou update``: a model of a stream learns from more texts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayou import TextModel
+from bayou.cli import documents, listing, model_file, options, output
+from bayou.cli.catalogue import name_of
+from bayou.cli.interrupt import Brake
+from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.voice import Voice
+
+_BATCHES = 16  # mini-batches that are read at a time
+
+
+def update(
+    ctx: typer.Context,
+    model: options.Model,
+    file: options.File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to save it; else over the old one."
+        ),
+    ] = None,
+    skip: Annotated[
+        int,
+        typer.Option("--skip", min=0, metavar="N", help="Leave out the first so many documents."),
+    ] = 0,
+    text: options.Text = "text",
+    format: options.Format = None,
+    encoding_errors: options.EncodingErrors = "strict",
+    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    threads: options.Threads = None,
+    dry_run: options.DryRun = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Let a model learn from more texts, in memory that does not grow.
+
+    The model must be one of a stream, such as online-lda. Its vocabulary stays
+    as it is: words it does not know are ignored and counted.
+
+    Example: bayou update news.bayou today.jsonl
+    """
+    voice = Voice(quiet, verbose)
+    out = model if out is None else out
+    output.check_writable(out)
+    learner = model_file.load_text_model(model, threads)
+    if not hasattr(learner, "partial_fit"):
+        raise typer.BadParameter(
+            f"{model} is a {name_of(type(learner.estimator_))}, which learns from a whole corpus "
+            "at once; fit one with --model online-lda to update it",
+            param_hint="MODEL",
+        )
+    size = _BATCHES * learner.estimator_.batch_size
+    source = documents.Source(
+        file, documents.texts_only(text), format, encoding_errors, max_line_bytes
+    )
+    before = learner.n_known_, learner.n_unknown_
+    n_docs, stopped = _learn(learner, documents.batches(source, size, skip), dry_run, voice)
+    if dry_run:
+        typer.echo(f"would learn from {n_docs:,} documents and write {out}")
+        return
+    learner.save(out)
+    known, unknown = learner.n_known_ - before[0], learner.n_unknown_ - before[1]
+    share = unknown / max(known + unknown, 1)
+    voice.say(
+        f"Learned from {n_docs:,} documents, {share:.1%} of their words unknown; saved to {out}"
+    )
+    if stopped:
+        words = _again(session_of(ctx).args, model, out)
+        again = shlex.join(["bayou", *words, "--skip", str(skip + n_docs)])
+        voice.say(f"Stopped. Go on with:\n  {again}")
+        raise typer.Exit(INTERRUPTED)
+    listing.print_topics(listing.topics_of(learner.estimator_, 10))
+
+
+def _learn(
+    learner: TextModel, batches: Iterator[documents.Batch], dry_run: bool, voice: Voice
+) -> tuple[int, bool]:
+    """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
+    n_docs, brake = 0, Brake(voice)
+    try:
+        for batch in batches:
+            if dry_run:
+                n_docs += len(batch.texts)
+                continue
+            with brake:
+                learner.estimator_.set_params(callbacks=[brake])
+                seen = learner.estimator_.state_.n_seen
+                learner.partial_fit(batch.texts)
+                n_docs += learner.estimator_.state_.n_seen - seen
+                learner.estimator_.set_params(callbacks=None)
+            voice.detail(f"{n_docs:,} documents")
+            if brake.pressed:
+                return n_docs, True
+    except KeyboardInterrupt:
+        if brake.pressed:  # for the second time, in the middle of a mini-batch
+            raise
+        return n_docs, True  # nothing is half done while the next documents are awaited
+    return n_docs, False
+
+
+def _again(words: tuple[str, ...], model: Path, out: Path) -> list[str]:
+    """The command line that goes on: from what was saved, less its ``--skip N``."""
+    kept, drop = [], False
+    for word in words:
+        if drop or word.startswith("--skip="):
+            drop = False
+        elif word == "--skip":
+            drop = True
+        else:
+            kept.append(word)
+    if str(model) in kept:
+        kept[kept.index(str(model))] = str(out)
+    return kept

@@ -1,0 +1,38 @@
+"""What is said on standard error beside the results."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+
+from bayou.run.loop import Info
+
+
+class Voice:
+    """Remarks on standard error: none when quiet, more when verbose."""
+
+    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self.quiet = quiet
+        self.verbose = verbose
+
+    @property
+    def progress(self) -> bool:
+        """Whether a progress bar has anyone to look at it."""
+        return self._console.is_terminal and not self.quiet
+
+    def say(self, text: str) -> None:
+        """One line, unless quiet."""
+        if not self.quiet:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+    def detail(self, text: str) -> None:
+        """One line if verbose."""
+        if self.verbose:
+            self.say(text)
+
+    def told(self, info: Info) -> None:
+        """A callback: one line a pass if verbose."""
+        score = "" if math.isnan(info.score) else f", {info.score:.4f} a token"
+        self.detail(f"pass {info.step}/{info.n_steps} {info.phase}, {info.seconds:.1f} s{score}")

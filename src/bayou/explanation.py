@@ -1,0 +1,70 @@
+"""Which terms of a document gave it which topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data.counting import count_tokens
+from bayou.data.counts import as_counts
+from bayou.data.vocabulary import Vocabulary
+from bayou.parts import topics as parts
+from bayou.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation:
+    """Which terms of a document gave it which topics.
+
+    ``base + parts.sum(axis=0)`` is ``proportions``: every share of a topic comes from a term or from
+    the prior.
+
+    Parameters
+    ----------
+    proportions : float64 array (topics,)
+        What `TextModel.transform` gives for the document.
+    base : float64 array (topics,)
+        The prior's part of them.
+    terms : tuple of str
+        The known terms of the document, each once, in order of appearance.
+    counts : float64 array (terms,)
+    topics : float64 array (terms, topics)
+        Probability of each topic for a token of the term in this document; rows sum to one.
+    unknown : tuple of str
+        Tokens that the model has never learned, each once.
+    """
+
+    proportions: NDArray[np.float64]
+    base: NDArray[np.float64]
+    terms: tuple[str, ...]
+    counts: NDArray[np.float64]
+    topics: NDArray[np.float64]
+    unknown: tuple[str, ...]
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """What each term adds to each topic's share (terms, topics)."""
+        total = self.counts.sum()
+        scale = (1.0 - self.base.sum()) / total if total else 0.0
+        return np.asarray(self.topics * self.counts[:, None] * scale, np.float64)
+
+
+def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explanation:
+    """Explain the topic proportions of one document under fixed topics."""
+    seen = dict.fromkeys(tokens)
+    terms = tuple(token for token in seen if token in known)
+    counts, _ = as_counts(count_tokens([tokens], vocabulary=known)[0])
+    pairs = parts.pairs_of(counts)
+    place = {int(v): i for i, v in enumerate(pairs.terms)}
+    order = [place[known.index(term)] for term in terms]
+    return Explanation(
+        proportions=post.transform(counts)[0],
+        base=post.alpha / (post.alpha.sum() + pairs.n_tokens),
+        terms=terms,
+        counts=pairs.counts[order].astype(np.float64),
+        topics=parts.pair_topics(post.rows, post.alpha, pairs)[order],
+        unknown=tuple(token for token in seen if token not in known),
+    )

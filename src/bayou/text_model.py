@@ -1,0 +1,300 @@
+"""A vectoriser and an estimator as one object that takes raw strings and is kept in one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from bayou import explanation
+from bayou._version import __version__
+from bayou.data import container, vectorizer_file
+from bayou.data.corpus import Corpus
+from bayou.data.counting import count_tokens
+from bayou.data.errors import DataError, ModelFileError
+from bayou.data.text import Vectorizer, as_stop_words
+from bayou.estimator import Estimator, estimator_of, readers
+from bayou.models.lda import LDA
+
+_KIND = "text-model"
+_PREFIX = "estimator/"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _if_able(name: str) -> Callable[[F], F]:
+    """Show a method only where the estimator inside has it, as scikit-learn expects."""
+
+    def able(model: TextModel) -> bool:
+        return hasattr(getattr(model, "estimator_", model.estimator or LDA), name)
+
+    return available_if(able)  # type: ignore[no-any-return]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TextModel(TransformerMixin, BaseEstimator):
+    """A topic model of raw texts.
+
+    Wherever texts are taken, a `Corpus` with named terms is taken too.
+
+    Parameters
+    ----------
+    estimator : Estimator, optional
+        The model of counts; `LDA()` if left out.
+    vectorizer : Vectorizer, optional
+        How texts become counts; `Vectorizer()` if left out.
+
+    Attributes
+    ----------
+    estimator_ : Estimator
+        The fitted estimator; everything it knows is there.
+    vectorizer_ : Vectorizer
+        The fitted vectoriser.
+    n_known_, n_unknown_ : int
+        Tokens that `partial_fit` has met since the vocabulary was fixed, in the vocabulary and not.
+
+    Examples
+    --------
+    >>> from bayou import LDA, TextModel, Vectorizer
+    >>> texts = ["apple pear plum", "pear apple apple", "wolf bear lynx", "lynx wolf wolf"] * 5
+    >>> model = TextModel(estimator=LDA(n_topics=2, random_state=0)).fit(texts)
+    >>> shares = model.transform(["pear and plum", "a bear"])
+    >>> shares.shape, bool(shares[0].argmax() != shares[1].argmax())
+    ((2, 2), True)
+    """
+
+    estimator: Any = None
+    vectorizer: Any = None
+
+    def fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
+        """Choose the vocabulary and learn.
+
+        Parameters
+        ----------
+        X : iterable of str, or Corpus
+            Texts; any iterable will do, it is read once. The terms of a corpus must have names and
+            be counted as the vectoriser counts.
+        y : passed on to the estimator
+        **how
+            Passed on to the estimator's `fit`, such as ``checkpoint=``.
+        """
+        self._learn(X, y, how)
+        return self
+
+    def fit_transform(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Any:
+        """`fit`, then the topic proportions of the same documents; the texts are read once."""
+        return self.transform(self._learn(X, y, how))
+
+    @_if_able("partial_fit")
+    def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None) -> Self:
+        """Learn from more texts.
+
+        The first call chooses the vocabulary. Later ones ignore words outside of it and count them
+        in `n_unknown_`.
+        """
+        if not hasattr(self, "estimator_"):
+            estimator = self._fresh()
+            corpus, vectorizer = self._first_corpus(X)
+            self._keep(estimator.partial_fit(corpus, y), vectorizer)
+            return self
+        corpus, lengths = self._read(X)
+        known = int(self.estimator_._aligned(corpus).n_tokens)
+        self.estimator_.partial_fit(corpus, y)
+        self.n_known_ += known
+        self.n_unknown_ += int(lengths.sum()) - known
+        return self
+
+    def _learn(self, X: Iterable[str] | Corpus, y: Any, how: Mapping[str, Any]) -> Corpus:
+        estimator = self._fresh()
+        corpus, vectorizer = self._first_corpus(X)
+        self._keep(estimator.fit(corpus, y, **how), vectorizer)
+        return corpus
+
+    def _keep(
+        self, estimator: Any, vectorizer: Vectorizer, known: int = 0, unknown: int = 0
+    ) -> None:
+        self.estimator_, self.vectorizer_ = estimator, vectorizer
+        self.n_known_, self.n_unknown_ = known, unknown
+
+    def _estimator(self) -> Any:
+        given = LDA() if self.estimator is None else self.estimator
+        if not isinstance(given, Estimator):
+            raise DataError(f"estimator must be a model of bayou such as LDA(), got {given!r:.80}")
+        return given
+
+    def _fresh(self) -> Any:
+        """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
+        given = self._estimator()
+        runtime = [f.name for f in given._fields() if f.metadata.get("runtime")]
+        values = given.get_params(deep=False)
+        how = {name: values.pop(name) for name in runtime}
+        return clone(type(given)(**values)).set_params(**how)
+
+    def _first_corpus(self, X: Iterable[str] | Corpus) -> tuple[Corpus, Vectorizer]:
+        given = Vectorizer() if self.vectorizer is None else self.vectorizer
+        if not isinstance(given, Vectorizer):
+            raise DataError(f"vectorizer must be a bayou.Vectorizer, got {given!r:.80}")
+        vectorizer = clone(given)
+        if not isinstance(X, Corpus):
+            counts = vectorizer.fit_transform(X)
+            return Corpus.from_matrix(counts, vocabulary=vectorizer.vocabulary_), vectorizer
+        if X.vocabulary is None:
+            raise DataError("the terms of the corpus have no names; make it with a vocabulary")
+        vectorizer.stop_words_ = as_stop_words(vectorizer.stop_words)
+        vectorizer.vocabulary_ = X.vocabulary
+        return X, vectorizer
+
+    def corpus(self, X: Iterable[str] | Corpus) -> Corpus:
+        """The texts as counts of the terms that this model knows."""
+        return self._read(X)[0]
+
+    def unknown_shares(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
+        """The share of each text's tokens that are not in the vocabulary; 0 without tokens."""
+        corpus, lengths = self._read(X)
+        known = self.estimator_._aligned(corpus).doc_lengths()
+        return np.asarray((lengths - known) / np.maximum(lengths, 1), np.float64)
+
+    def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:
+        """Counts of the known terms, and how many tokens each document has in all."""
+        check_is_fitted(self)
+        if isinstance(X, Corpus):
+            return X, X.doc_lengths().astype(np.int64)
+        lengths: list[int] = []
+
+        def watched() -> Iterator[list[str]]:
+            for tokens in self.vectorizer_.tokens(X):
+                lengths.append(len(tokens))
+                yield tokens
+
+        terms = self.vectorizer_.vocabulary_
+        counts, _ = count_tokens(watched(), vocabulary=terms)
+        return Corpus.from_matrix(counts, vocabulary=terms), np.array(lengths, np.int64)
+
+    # -- what the estimator can do, on texts ---------------------------------------------------
+
+    def transform(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
+        """Topic proportions of texts; rows sum to one."""
+        corpus = self.corpus(X)
+        return np.asarray(self.estimator_.transform(corpus), np.float64)
+
+    @_if_able("predict")
+    def predict(self, X: Iterable[str] | Corpus) -> Any:
+        """What the estimator predicts for texts."""
+        return self.estimator_.predict(self.corpus(X))
+
+    @_if_able("predict_proba")
+    def predict_proba(self, X: Iterable[str] | Corpus) -> Any:
+        """How probable each class is for texts."""
+        return self.estimator_.predict_proba(self.corpus(X))
+
+    @_if_able("sample")
+    def sample(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
+        """Posterior draws of the topic proportions of texts."""
+        return self.estimator_.sample(self.corpus(X), **how)
+
+    def score(self, X: Iterable[str] | Corpus, y: Any = None) -> float:
+        """The estimator's own score of texts; higher is better."""
+        return float(self.estimator_.score(self.corpus(X), y))
+
+    @_if_able("perplexity")
+    def perplexity(self, X: Iterable[str] | Corpus) -> float:
+        """How many equally likely terms the model hesitates between."""
+        return float(self.estimator_.perplexity(self.corpus(X)))
+
+    def explain(self, X: Iterable[str]) -> list[Any]:
+        """Which terms of each text gave it which topics, with the topics held fixed.
+
+        Returns
+        -------
+        list of Explanation
+            An estimator that explains itself gives what it has to say instead.
+        """
+        check_is_fitted(self)
+        if hasattr(self.estimator_, "explain"):
+            return list(self.estimator_.explain(self.corpus(X)))
+        post, known = self.estimator_.posterior_, self.vectorizer_.vocabulary_
+        return [explanation.explain(post, known, t) for t in self.vectorizer_.tokens(X)]
+
+    def top_terms(self, n: int = 10) -> list[list[str]]:
+        """The most probable terms of each topic."""
+        check_is_fitted(self)
+        return list(self.estimator_.top_terms(n))
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Topics x terms; rows sum to one."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.components_, np.float64)
+
+    @property
+    def vocabulary_(self) -> Any:
+        """The terms, in the order of the columns of `components_`."""
+        check_is_fitted(self)
+        return self.vectorizer_.vocabulary_
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the topics."""
+        check_is_fitted(self)
+        return self.estimator_.get_feature_names_out(input_features)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file that holds no code; `bayou.load` reads it.
+
+        The bytes depend on the texts, the parameters and the seed, and on nothing else. The stop words
+        are kept as a list, so that the file serves where the package they came from is missing.
+        """
+        check_is_fitted(self)
+        arrays = {_PREFIX + name: a for name, a in self.estimator_._payload().items()}
+        words = self.vectorizer_.stop_words_
+        if words is not None:
+            arrays["vectorizer/stop_words"] = container.pack_strings(sorted(words))
+        manifest = {
+            "kind": _KIND,
+            "bayou": __version__,
+            "vectorizer": vectorizer_file.parameters(self.vectorizer_),
+            "estimator": self.estimator_._manifest("model"),
+            "met": {"known": self.n_known_, "unknown": self.n_unknown_},
+        }
+        container.save(path, arrays, manifest)
+
+
+def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> TextModel:
+    inner, met = manifest.get("estimator"), manifest.get("met")
+    if not isinstance(inner, dict) or not isinstance(met, dict):
+        raise ModelFileError("the manifest of the text model is incomplete; save it again")
+    payload = {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}
+    estimator = estimator_of(payload, inner)
+    if estimator.vocabulary_ is None:
+        raise ModelFileError("the text model has no vocabulary; save it again")
+    vectorizer = vectorizer_file.restored(manifest.get("vectorizer"))
+    model = TextModel(estimator=clone(estimator), vectorizer=clone(vectorizer))
+    vectorizer.vocabulary_ = estimator.vocabulary_
+    packed = arrays.get("vectorizer/stop_words")
+    words = None if packed is None else container.unpack_strings(packed)
+    vectorizer.stop_words_ = None if words is None else frozenset(words)
+    try:
+        model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
+    except (KeyError, TypeError, ValueError):
+        raise ModelFileError("the text model's figures are not numbers; save it again") from None
+    return model
+
+
+readers[_KIND] = _from_file

@@ -1,0 +1,191 @@
+"""Every mistake gets one sentence that says what to do, and its own exit code."""
+
+import errno
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from bayou.cli import app
+from bayou.data import container
+
+
+def complaint(done):
+    """The one line that an error is."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("bayou: ")]
+    assert len(lines) == 1, done.stderr
+    assert not done.stdout
+    return lines[0]
+
+
+def test_bad_json_on_line_seven_of_ten(invoke, small):
+    text = complaint(invoke("fit", small(line7='{"text": "a'), code=1))
+    assert "small.jsonl, line 7: not valid JSON" in text
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [("txet", "did you mean 'text'?"), ("review", "name the right one with --text")],
+)
+def test_a_missing_column(invoke, small, column, message):
+    text = complaint(invoke("fit", small(), "--text", column, code=1))
+    assert f"line 1: no field {column!r} (there are: text)" in text
+    assert message in text
+    assert "--label" in complaint(invoke("fit", small(), "--label", "class", "-q", code=1))
+
+
+def test_files_without_documents(invoke, tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "blank.jsonl").write_text("\n\n")
+    (tmp_path / "header.csv").write_text("text\n")
+    assert "the file is empty" in complaint(invoke("fit", "empty.jsonl", code=1))
+    assert "no documents" in complaint(invoke("fit", "blank.jsonl", code=1))
+    assert "no documents" in complaint(invoke("fit", "header.csv", code=1))
+    (tmp_path / "wordless.jsonl").write_text('{"text": "of the"}\n')
+    assert "no term is left" in complaint(invoke("fit", "wordless.jsonl", code=1))
+
+
+def test_no_documents_to_predict(invoke, files, tmp_path):
+    (tmp_path / "blank.jsonl").write_text("\n")
+    words = ("predict", files / "lda.bayou", "blank.jsonl", "-o", "out.csv")
+    assert "no documents" in complaint(invoke(*words, code=1))
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_line_of_a_gigabyte_is_refused_without_reading_it(invoke, tmp_path):
+    with (tmp_path / "long.jsonl").open("wb") as file:
+        file.truncate(2**30)  # a hole: it takes no space
+    text = complaint(invoke("fit", "long.jsonl", "--max-line-bytes", "1000000", code=1))
+    assert "longer than 1000000 bytes; raise --max-line-bytes" in text
+
+
+def test_paths_that_cannot_be_read_or_written(invoke, small, tmp_path, monkeypatch):
+    assert "nowhere.csv: no such file" in complaint(invoke("fit", "nowhere.csv", code=1))
+    (tmp_path / "folder").mkdir()
+    assert "no text files" in complaint(invoke("fit", "folder", code=1))
+    assert "does not exist" in complaint(invoke("fit", small(), "-o", "no/m.bayou", code=2))
+    assert "is a folder" in complaint(invoke("fit", small(), "-o", "folder", code=2))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "may not be written" in complaint(invoke("fit", small(), "-o", "m.bayou", code=2))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_a_file_that_may_not_be_read(invoke, small):
+    path = small()
+    path.chmod(0)
+    assert "check its permissions" in complaint(invoke("fit", path, code=1))
+
+
+def test_a_file_that_may_not_be_read_even_for_root(invoke, small, monkeypatch):
+    def refuse(self, *args, **kwargs):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    path = small()
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    text = complaint(invoke("fit", path, code=1))
+    assert "small.jsonl: permission denied; check its permissions" in text
+
+
+def test_a_full_disk_leaves_nothing_behind(invoke, small, files, tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = small()
+    monkeypatch.setattr(container.os, "fsync", full)
+    words = ("fit", path, "-k", "2", "--min-df", "1", "--max-df", "1.0", "-q", "-o", "m.bayou")
+    assert "no space left on device; free some space" in complaint(invoke(*words, code=1))
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bayou.cli.output.Writer.write", full)
+    words = ("predict", files / "lda.bayou", path, "-o", "out.csv")
+    assert "free some space" in complaint(invoke(*words, code=1))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_bytes_that_are_not_text(invoke, tmp_path):
+    (tmp_path / "latin.csv").write_bytes("text\nna\xefve cat\nna\xefve dog\n".encode("latin-1"))
+    text = complaint(invoke("fit", "latin.csv", code=1))
+    assert "line 2: not valid UTF-8" in text
+    assert "--encoding-errors replace" in text
+    words = ("fit", "latin.csv", "-k", "1", "--encoding-errors", "replace", "--max-df", "1.0")
+    invoke(*words)
+
+
+def test_counts_are_not_texts(invoke, tmp_path):
+    (tmp_path / "c.svm").write_text("0 1:2\n")
+    assert "holds counts, not text" in complaint(invoke("fit", "c.svm", code=1))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--set", "n_topcs=3"), "did you mean 'n_topics'?"),
+        (("--set", "n_topics"), "write name=value"),
+        (("--set", "n_topics=many"), "must be a whole number; got 'many'"),
+        (("--set", "n_sweeps=many"), "must be a whole number or none"),
+        (("--set", "alpha=x,y"), "must be a number or none"),
+        (("--set", "learn_alpha=perhaps"), "must be true or false"),
+        (("--set", "n_topics=0"), "at least 1; got 0"),
+        (("--set", "inference=magic"), "must be one of 'fast', 'gibbs'"),
+        (("--set", "random_state=3"), "--seed"),
+        (("--model", "ldaa"), "did you mean 'lda'?"),
+        (("--model", "bert"), "there are: lda, online-lda"),
+        (("--min-df", "few"), "'few' is not a number"),
+        (("--format", "xml"), "none of jsonl, csv"),
+        (("--colour",), "No such option"),
+        (("--topics", "0"), "--topics"),
+        (("--seed", "x"), "--seed"),
+    ],
+)
+def test_wrong_options(invoke, small, words, message):
+    text = complaint(invoke("fit", small(), *words, code=2))
+    assert message in text
+    assert "bayou fit --help" in text
+
+
+def test_words_that_are_data_errors(invoke, small):
+    text = complaint(invoke("fit", small(), "--stop-words", "klingon", code=1))
+    assert "--stop-words must be" in text
+    assert "min_df" in complaint(invoke("fit", small(), "--min-df", "2.5", code=1))
+
+
+def test_unknown_verbs_and_results(invoke, files, small):
+    text = complaint(invoke("predcit", code=2))
+    assert "predict" in text
+    words = ("predict", files / "lda.bayou", small(), "-o", "out.xlsx")
+    assert ".jsonl, .csv, .tsv or .parquet" in complaint(invoke(*words, code=2))
+
+
+@pytest.mark.parametrize("verb", ["predict", "explain", "evaluate", "update", "report"])
+def test_files_that_are_no_models(invoke, small, tmp_path, verb):
+    path = small()
+    assert "no such file" in complaint(invoke(verb, "none.bayou", path, code=3))
+    assert "not a bayou model file" in complaint(invoke(verb, path, path, code=3))
+    container.save(tmp_path / "c.bayou", {}, {"kind": "checkpoint"})
+    assert "holds 'checkpoint', not a model" in complaint(invoke(verb, "c.bayou", path, code=3))
+
+
+def test_a_damaged_model(invoke, files, tmp_path):
+    raw = bytearray((files / "lda.bayou").read_bytes())
+    raw[-1] ^= 1
+    (tmp_path / "bad.bayou").write_bytes(raw)
+    assert "digest" in complaint(invoke("inspect", "bad.bayou", code=3))
+    assert "digest" in complaint(invoke("topics", "bad.bayou", code=3))
+
+
+def test_an_error_of_ours_is_a_sentence_too(invoke, files, monkeypatch):
+    def broken(*args):
+        raise RuntimeError("a wire\ncame off")
+
+    monkeypatch.setattr("bayou.cli.listing.topics_of", broken)
+    text = complaint(invoke("topics", files / "lda.bayou", code=1))
+    assert "RuntimeError: a wire came off" in text
+    assert "bayou -v" in text
+
+
+def test_tracebacks_only_when_asked_for(files, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for words in (["-v", "topics", "none.bayou"], ["predict", "-v", "none.bayou", "x"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 3
+        assert "Traceback" in done.stderr
