@@ -22,6 +22,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.metrics.likelihood import completion_halves
+from bayou.metrics.topics import top_terms
 from bayou.parameters import number, whole
 from bayou.parts import topics as parts
 from bayou.posterior import Posterior, proportions
@@ -154,20 +155,24 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def alpha_(self) -> NDArray[np.float64]:
         """Prior of a document's topics as used after training."""
+        check_is_fitted(self)
         return self.posterior_.alpha
 
     @property
     def beta_(self) -> float:
         """Prior of a topic's terms as used after training."""
+        check_is_fitted(self)
         return self.posterior_.beta
 
     @property
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
+        check_is_fitted(self)
         return self.posterior_.vocabulary
 
     @property
     def _n_features_out(self) -> int:
+        check_is_fitted(self)
         return self.posterior_.n_topics
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -187,14 +192,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         whole("n", n, 0)
-        names = self._term_names()
-        order = np.argsort(-self.posterior_.rows, axis=0, kind="stable")[:n]
-        return [[names[v] for v in order[:, k]] for k in range(order.shape[1])]
-
-    def _term_names(self) -> list[str]:
-        if self.posterior_.vocabulary is not None:
-            return list(self.posterior_.vocabulary)
-        return [f"x{v}" for v in range(self.posterior_.n_terms)]
+        post = self.posterior_
+        names = post.vocabulary or [f"x{v}" for v in range(post.n_terms)]
+        best = top_terms(post.topics, min(max(n, 1), post.n_terms))
+        return [[names[v] for v in row[:n]] for row in best]
 
     # -- inference under fixed topics ----------------------------------------------------------
 

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
@@ -343,6 +344,7 @@ class LDA(Estimator):
     @property
     def scores_(self) -> F64:
         """Log-likelihood per token at the passes where it was measured."""
+        check_is_fitted(self)
         return self.posterior_.scores
 
     def _describe(self, corpus: Corpus) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
@@ -275,6 +276,7 @@ class OnlineLDA(Estimator):
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The terms by name, or None."""
+        check_is_fitted(self)
         return self._names
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -283,13 +285,13 @@ class OnlineLDA(Estimator):
     @property
     def scores_(self) -> F64:
         """Log-likelihood per token of a sample of documents after each pass of `fit`."""
+        check_is_fitted(self)
         return np.asarray(self.state_.scores, np.float64)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
-        if not hasattr(self, "state_"):
-            raise AttributeError("posterior_: nothing has been fitted yet")
+        check_is_fitted(self)
         s = self.state_
         # summed anew: along a stream n_k and the single-precision n_vk round differently
         totals = s.scale * topics.topic_totals(s.raw)
