@@ -227,8 +227,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Gibbs sampling of each document with the topics held fixed, at their estimate or, where the
         model has kept draws of the topics (`n_draws`), at each of those in turn, so that what is not
-        known about the topics counts too. The draws of a document depend on its content and on the seed
-        of the model. Proportions are (n_dk + alpha_k) / (N_d + sum alpha) at each kept sweep.
+        known about the topics counts too. After each kept sweep theta_d ~ Dir(n_d + alpha) is drawn.
+        The draws of a document depend on its content and on the seed of the model.
 
         Returns
         -------
@@ -243,14 +243,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tokens = parts.Tokens(*corpus.tokens())
         topics = post.rows[None] if post.draws is None else post.draws
         ends = np.linspace(0, n_samples, min(len(topics), n_samples) + 1).astype(int)
+        drawn = []
         with Workers(self.n_threads) as workers:
-            counts = [
-                parts.sampled_counts(
-                    topics[i], post.alpha, tokens, ids, self.seed_ + i, n, burn_in, workers.each
+            for i, n in enumerate(np.diff(ends).tolist()):
+                seed, each = self.seed_ + i, workers.each
+                counts = parts.sampled_counts(
+                    topics[i], post.alpha, tokens, ids, seed, n, burn_in, each
                 )
-                for i, n in enumerate(np.diff(ends).tolist())
-            ]
-        return proportions(np.concatenate(counts), post.alpha)
+                drawn.append(parts.drawn_proportions(counts, post.alpha, ids, seed, each))
+        return np.concatenate(drawn)
 
     def interval(
         self, X: Any, *, level: float = 0.9, n_samples: int = 100, burn_in: int = 20
