@@ -332,12 +332,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not isinstance(given, dict) or not isinstance(learned, dict) or set(given) - known:
             raise ModelFileError("the model file's parameters are not those of its model")
         model = cls(**given)
-        try:
-            model.seed_ = int(learned["seed"])
-            model.n_features_in_ = int(learned["n_features_in"])
-            model.n_iter_ = int(learned["n_iter"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
+        model.seed_ = _learned(learned, "seed", 0xFFFFFFFF)
+        model.n_features_in_ = _learned(learned, "n_features_in")
+        model.n_iter_ = _learned(learned, "n_iter")
         model._restore(arrays)
         try:
             model._checked_parameters()
@@ -370,6 +367,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     if kind is None:
         raise ModelFileError(f"{Path(path).name} holds a {name!r}, which this bayou does not know")
     return kind._from_file(arrays, manifest)
+
+
+def _learned(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> int:
+    """A whole number that was learned, or an error where the file has something else."""
+    value = learned.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise ModelFileError(
+            f"the model file's manifest is incomplete: {name} must be a whole number up to {most}; "
+            f"got {value!r:.40}"
+        )
+    return value
 
 
 def _bounded(corpus: Corpus) -> Corpus:

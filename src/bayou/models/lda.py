@@ -275,6 +275,7 @@ class LDA(Estimator):
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
+        resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
         one_of("start", p.start, ("random", "fast"))
         whole("n_draws", p.n_draws, 0)
