@@ -73,7 +73,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is a
 
 clean:  ## remove what the verbs have made, .venv included
 	rm -rf $(VENV) .numba_cache docs/_build .pytest_cache .mypy_cache .ruff_cache \
-		.import_linter_cache .hypothesis .coverage
+		.import_linter_cache .hypothesis .coverage bayou-demo.bayou
 
 $(BIN)/python:
 	@$(PYTHON) -c '$(PYTHON_CHECK)'

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -139,10 +140,31 @@ def test_top_terms(model):
         places = [CORPUS.vocabulary.index(t) for t in terms]
         assert places[0] == np.argmax(fit_model.components_[k])
         assert (np.diff(fit_model.components_[k][places]) <= 0).all()
+    assert fit_model.top_terms(0) == [[], [], []]
     assert len(fit_model.top_terms(10**6)[0]) == CORPUS.n_terms
     assert fitted(model, CORPUS.counts).top_terms(1)[0][0].startswith("x")
     with pytest.raises(ValueError, match="n must be a whole number"):
         fit_model.top_terms(-1)
+
+
+@each_model
+def test_terms_of_equal_probability_come_in_the_order_of_the_columns(model):
+    fit_model = fitted(model, np.ones((12, 7)))
+    for terms, topic in zip(fit_model.top_terms(7), fit_model.components_, strict=True):
+        order = np.argsort(-topic, kind="stable")
+        assert terms == [f"x{v}" for v in order]
+
+
+@each_model
+def test_before_a_fit_there_is_nothing_to_read(model):
+    fresh = clone(model)
+    for name in ("alpha_", "beta_", "components_", "vocabulary_", "scores_"):
+        with pytest.raises(NotFittedError, match=f"{type(model).__name__} instance is not fitted"):
+            getattr(fresh, name)
+        assert not hasattr(fresh, name)
+    for call in (fresh.transform, fresh.score, fresh.sample, fresh.interval, fresh.perplexity):
+        with pytest.raises(NotFittedError):
+            call(CORPUS)
 
 
 # -- predictions ---------------------------------------------------------------------------------

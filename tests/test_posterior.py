@@ -4,8 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from tests.reference.blocks import block_corpus
 
-from bayou import ModelFileError, Vocabulary
+from bayou import LDA, DataError, ModelFileError, OnlineLDA, Vocabulary
 from bayou.data.container import pack_strings
 from bayou.posterior import Posterior, unpack_vocabulary
 from bayou.testing.cases import same
@@ -86,3 +88,43 @@ def test_forged_terms_are_refused():
     for packed in (np.zeros(4, np.uint8), np.ones((2, 2)), pack_strings(["a", "b"])[:-2]):
         with pytest.raises(ModelFileError, match="list of strings"):
             unpack_vocabulary(packed, 2)
+
+
+# -- a posterior that serves alone ---------------------------------------------------------------
+
+CORPUS, _ = block_corpus(n_docs=50)
+MODELS = [
+    LDA(n_topics=3, random_state=0),
+    LDA(n_topics=600, n_sweeps=2, random_state=0),
+    LDA(n_topics=3, inference="mh", n_sweeps=20, burn_in=5, n_draws=2, random_state=0),
+    OnlineLDA(n_topics=3, n_passes=1, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_it_gives_what_the_model_gives(model, tmp_path):
+    model = model.fit(CORPUS)
+    X = CORPUS.counts.copy()
+    X.data = X.data * 0.5  # weights will do
+    empty = csr_array((2, CORPUS.n_terms), dtype=np.float64)
+    model.posterior_.save(tmp_path / "p")
+    back = Posterior.load(tmp_path / "p")
+    assert same(vars(back), vars(model.posterior_))
+    for counts in (CORPUS.counts, csr_array(CORPUS.counts.astype(np.int64)), X, empty):
+        expected = model.transform(counts)
+        np.testing.assert_array_equal(back.transform(counts), expected)
+        np.testing.assert_array_equal(model.posterior_.transform(counts), expected)
+
+
+def test_it_is_read_from_a_batch_model_too(tmp_path):
+    model = MODELS[0].fit(CORPUS)
+    model.save(tmp_path / "m")
+    assert same(vars(Posterior.load(tmp_path / "m")), vars(model.posterior_))
+    MODELS[3].fit(CORPUS).save(tmp_path / "stream")  # holds the state that topics follow from
+    with pytest.raises(ModelFileError):
+        Posterior.load(tmp_path / "stream")
+
+
+def test_counts_of_other_terms_are_refused():
+    with pytest.raises(DataError, match="the counts have 5 terms, the topics 3"):
+        make().transform(csr_array(np.ones((2, 5))))

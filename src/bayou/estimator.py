@@ -22,6 +22,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.metrics.likelihood import completion_halves
+from bayou.metrics.topics import top_terms
 from bayou.parameters import number, whole
 from bayou.parts import topics as parts
 from bayou.posterior import Posterior, proportions
@@ -154,20 +155,24 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def alpha_(self) -> NDArray[np.float64]:
         """Prior of a document's topics as used after training."""
+        check_is_fitted(self)
         return self.posterior_.alpha
 
     @property
     def beta_(self) -> float:
         """Prior of a topic's terms as used after training."""
+        check_is_fitted(self)
         return self.posterior_.beta
 
     @property
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
+        check_is_fitted(self)
         return self.posterior_.vocabulary
 
     @property
     def _n_features_out(self) -> int:
+        check_is_fitted(self)
         return self.posterior_.n_topics
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -187,14 +192,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         whole("n", n, 0)
-        names = self._term_names()
-        order = np.argsort(-self.posterior_.rows, axis=0, kind="stable")[:n]
-        return [[names[v] for v in order[:, k]] for k in range(order.shape[1])]
-
-    def _term_names(self) -> list[str]:
-        if self.posterior_.vocabulary is not None:
-            return list(self.posterior_.vocabulary)
-        return [f"x{v}" for v in range(self.posterior_.n_terms)]
+        post = self.posterior_
+        names = post.vocabulary or [f"x{v}" for v in range(post.n_terms)]
+        best = top_terms(post.topics, min(max(n, 1), post.n_terms))
+        return [[names[v] for v in row[:n]] for row in best]
 
     # -- inference under fixed topics ----------------------------------------------------------
 
@@ -226,8 +227,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Gibbs sampling of each document with the topics held fixed, at their estimate or, where the
         model has kept draws of the topics (`n_draws`), at each of those in turn, so that what is not
-        known about the topics counts too. The draws of a document depend on its content and on the seed
-        of the model. Proportions are (n_dk + alpha_k) / (N_d + sum alpha) at each kept sweep.
+        known about the topics counts too. After each kept sweep theta_d ~ Dir(n_d + alpha) is drawn.
+        The draws of a document depend on its content and on the seed of the model.
 
         Returns
         -------
@@ -242,14 +243,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tokens = parts.Tokens(*corpus.tokens())
         topics = post.rows[None] if post.draws is None else post.draws
         ends = np.linspace(0, n_samples, min(len(topics), n_samples) + 1).astype(int)
+        drawn = []
         with Workers(self.n_threads) as workers:
-            counts = [
-                parts.sampled_counts(
-                    topics[i], post.alpha, tokens, ids, self.seed_ + i, n, burn_in, workers.each
+            for i, n in enumerate(np.diff(ends).tolist()):
+                seed, each = self.seed_ + i, workers.each
+                counts = parts.sampled_counts(
+                    topics[i], post.alpha, tokens, ids, seed, n, burn_in, each
                 )
-                for i, n in enumerate(np.diff(ends).tolist())
-            ]
-        return proportions(np.concatenate(counts), post.alpha)
+                drawn.append(parts.drawn_proportions(counts, post.alpha, ids, seed, each))
+        return np.concatenate(drawn)
 
     def interval(
         self, X: Any, *, level: float = 0.9, n_samples: int = 100, burn_in: int = 20
@@ -330,12 +332,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not isinstance(given, dict) or not isinstance(learned, dict) or set(given) - known:
             raise ModelFileError("the model file's parameters are not those of its model")
         model = cls(**given)
-        try:
-            model.seed_ = int(learned["seed"])
-            model.n_features_in_ = int(learned["n_features_in"])
-            model.n_iter_ = int(learned["n_iter"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelFileError(f"the model file's manifest is incomplete: {error}") from None
+        model.seed_ = _learned(learned, "seed", 0xFFFFFFFF)
+        model.n_features_in_ = _learned(learned, "n_features_in")
+        model.n_iter_ = _learned(learned, "n_iter")
         model._restore(arrays)
         try:
             model._checked_parameters()
@@ -386,6 +385,17 @@ def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
 
 
 readers["model"] = estimator_of
+
+
+def _learned(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> int:
+    """A whole number that was learned, or an error where the file has something else."""
+    value = learned.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise ModelFileError(
+            f"the model file's manifest is incomplete: {name} must be a whole number up to {most}; "
+            f"got {value!r:.40}"
+        )
+    return value
 
 
 def _bounded(corpus: Corpus) -> Corpus:

@@ -21,7 +21,7 @@ def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.
     """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
     try:
         given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"alpha must be a number, or one for each topic; got {alpha!r}") from None
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_topics):
         raise ValueError(
@@ -56,12 +56,12 @@ def whole(name: str, value: Any, least: int) -> None:
 def number(name: str, value: Any, least: float, most: float = _MOST) -> None:
     """Refuse what is not a number from ``least`` to ``most``."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not least <= float(value) <= most:
+    if not real or not least <= value <= most:
         kind = "positive number" if least > 0 else "number"
         raise ValueError(f"{name} must be a {kind}, from {least:g} to {most:g}; got {value!r}")
 
 
 def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
     """Refuse a word that is not on the list."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

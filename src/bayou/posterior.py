@@ -117,7 +117,8 @@ class Posterior:
         check_arrays("score_steps", given["score_steps"], np.int64, n_scores)
         draws = arrays.get("posterior.draws")
         if draws is not None:
-            check_arrays("draws", draws, np.float32, (len(draws) if draws.ndim else 0, *shape))
+            n_draws = max(len(draws) if draws.ndim else 0, 1)
+            check_arrays("draws", draws, np.float32, (n_draws, *shape))
         if n_topics < 1 or not (given["alpha"] > 0).all() or not beta[0] > 0:
             raise ModelFileError("the model file's priors must be positive; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)

@@ -206,3 +206,22 @@ def test_sequential_start_follows_the_predictive_law():
         law.append(p)
     seen = np.bincount(lda.place_of(z.reshape(n, 3), 2), minlength=8)
     assert stats.chisquare(seen, np.array(law) * n / np.sum(law)).pvalue > 1e-4
+
+
+def test_proportions_are_dirichlet_draws_keyed_by_document():
+    counts = np.array([[3, 0, 1], [0, 0, 0], [3, 0, 1]], np.float32)
+    alpha = np.array([0.5, 0.2, 1.0])
+    ids = np.array([9, 4, 9], np.uint64)
+    drawn = np.empty((800, 3, 3))
+    for sweep, out in enumerate(drawn):
+        fixed_sweep.draw_proportions(out, counts, ids, 0, 3, alpha, 1, sweep)
+    np.testing.assert_array_equal(drawn[:, 0], drawn[:, 2])
+    np.testing.assert_allclose(drawn.sum(axis=2), 1.0, rtol=1e-12)
+    for d in (0, 1):
+        law = stats.dirichlet(counts[d] + alpha)
+        np.testing.assert_allclose(drawn[:, d].mean(axis=0), law.mean(), atol=0.05)
+        np.testing.assert_allclose(drawn[:, d].var(axis=0), law.var(), rtol=0.25)
+    pieces = np.empty((3, 3))
+    for d in (2, 0, 1):
+        fixed_sweep.draw_proportions(pieces, counts, ids, d, d + 1, alpha, 1, 5)
+    np.testing.assert_array_equal(pieces, drawn[5])

@@ -1,5 +1,6 @@
 """LDA: topics found, degenerate cases, the door, interruptions."""
 
+import time
 import warnings
 
 import numpy as np
@@ -8,7 +9,8 @@ from tests.reference.blocks import block_corpus, matched_hellinger
 
 import bayou
 from bayou import LDA, Corpus, DataError, ModelFileError
-from bayou.data import FractionalCountsWarning
+from bayou.data import FractionalCountsWarning, container
+from bayou.parts import fast
 from bayou.testing.cases import saved
 
 CORPUS, TOPICS = block_corpus()
@@ -108,6 +110,66 @@ def test_no_more_passes_than_asked_for(inference, n_sweeps):
     for n_topics in (3, 450):
         model = LDA(n_topics=n_topics, inference=inference, n_sweeps=n_sweeps, tol=0.0)
         assert model.fit(CORPUS[:40]).n_iter_ <= n_sweeps
+
+
+@pytest.mark.parametrize("n_sweeps", [4, 20, 60])
+def test_a_rescue_keeps_to_the_passes_asked_for(n_sweeps):
+    phases = []
+    model = LDA(n_topics=20, n_sweeps=n_sweeps, tol=0.0, random_state=0)
+    model.set_params(callbacks=lambda info: phases.append((info.phase, info.n_steps)))
+    assert model.fit(_noise()).n_iter_ == len(phases) <= n_sweeps
+    assert all(most == n_sweeps for _, most in phases)
+    if n_sweeps == 60:
+        assert phases[-1][0] == "rescue"
+
+
+@pytest.mark.parametrize("n_docs", [9, 10])
+def test_a_guard_needs_ten_documents(n_docs):
+    model = LDA(n_topics=3, n_sweeps=6, tol=0.0, random_state=0).fit(CORPUS[:n_docs])
+    assert np.isfinite(model.scores_).all() == (n_docs == 10)
+    assert model.n_iter_ <= 6
+
+
+def test_fractional_counts_are_not_rescued():
+    phases = []
+    model = LDA(n_topics=20, random_state=0, callbacks=lambda info: phases.append(info.phase))
+    model.fit(Corpus.from_matrix(_noise().counts * 0.75))
+    assert set(phases) == {"online", "cvb0"}
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_priors_are_learned_however_few_the_passes(inference, n_sweeps):
+    shared = {"n_topics": 3, "inference": inference, "n_sweeps": n_sweeps, "random_state": 0}
+    model = LDA(learn_alpha=True, learn_beta=True, **shared).fit(CORPUS)
+    assert len(set(model.alpha_)) == 3
+    assert (model.alpha_ != 0.1).all()
+    assert model.beta_ != 0.01
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "mh"])
+def test_the_start_counts_against_the_time(inference, monkeypatch):
+    """One pass of the fast inference, one sweep of the sampler, and the time is up."""
+    passes, advance = [], fast.advance
+    monkeypatch.setattr(fast, "advance", lambda *args: passes.append(1) or advance(*args))
+    shared = {"n_topics": 3, "inference": inference, "start": "fast", "random_state": 0}
+    model = LDA(max_time=1e-9, **shared).fit(CORPUS)
+    assert (len(passes), model.n_iter_) == (1, 1)
+    assert np.isfinite(model.components_).all()
+    begun = time.monotonic()
+    model = LDA(max_time=0.5, n_sweeps=1_000_000, burn_in=999_999, **shared).fit(CORPUS)
+    assert 0.3 < time.monotonic() - begun < 10
+    assert model.n_iter_ >= 1
+
+
+def test_burn_in_ends_at_a_plateau_and_sampling_goes_on():
+    shared = {"n_topics": 3, "inference": "snapshot", "random_state": 0, "n_sweeps": 300}
+    easy = LDA(tol=10.0, **shared).fit(CORPUS)
+    assert easy.n_iter_ == 60 + 60  # six scores show five gains; then as many sweeps again
+    asked = LDA(tol=10.0, burn_in=0, **shared | {"n_sweeps": 30}).fit(CORPUS)
+    assert asked.n_iter_ == 30
+    never = LDA(tol=0.0, **shared | {"n_sweeps": 40}).fit(CORPUS)
+    assert never.n_iter_ == 40
 
 
 def test_samplers_make_all_sweeps_with_no_tolerance():
@@ -291,6 +353,29 @@ def test_checkpoints_of_something_else_are_refused(inference, tmp_path):
     assert path.read_bytes() == before
     running = LDA(**shared, n_threads=2, callbacks=[print], max_time=1e9)
     assert saved(running.fit(CORPUS, checkpoint=path)) == saved(model)
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "mh", "fast"])
+def test_a_checkpoint_with_impossible_numbers_is_refused(inference, tmp_path):
+    """Kernels would write outside their arrays: what a state says is looked at before it is used."""
+    shared = {"n_topics": 3, "inference": inference, "n_sweeps": 8, "random_state": 0}
+    path = tmp_path / "checkpoint"
+    LDA(**shared).fit(CORPUS, checkpoint=path, checkpoint_every=1)
+    arrays, manifest = container.load(path)
+    forged = [{"state.term_topic": arrays["state.term_topic"][:, :2]}]
+    forged.append({"state.term_topic": arrays["state.term_topic"][:-1]})
+    forged.append({"state.alpha": arrays["state.alpha"][:2]})
+    if inference != "fast":
+        topics = arrays["state.tokens"].copy()
+        topics[5, 0] = 3
+        forged.append({"state.tokens": topics})
+        forged.append({"state.tokens": arrays["state.tokens"][:-1]})
+    else:
+        forged.append({"state.doc_topic": arrays["state.doc_topic"][:-1]})
+    for other in forged:
+        container.save(path, arrays | other, manifest)
+        with pytest.raises(ModelFileError, match="impossible numbers; begin again"):
+            LDA(**shared).fit(CORPUS, checkpoint=path)
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.reference import lda
 
 from bayou.parts import sampler, topics
@@ -146,3 +147,43 @@ def test_sampled_counts_have_the_exact_mean():
         law = lda.polya(states, ALPHA, rows[chain.tokens.terms[span.start : span.stop]])
         mean = sum(p * np.bincount(s, minlength=3) for s, p in zip(states, law, strict=True))
         np.testing.assert_allclose(draws[:, d].mean(axis=0), mean, atol=0.06)
+
+
+def drawn_topics(counts, beta, n):
+    return np.array([sampler.draw_topics(counts, beta, 5, step, serial) for step in range(n)])
+
+
+def test_drawn_topics_have_dirichlet_moments():
+    counts = np.array([[5, 0, 40], [1, 0, 2], [0, 3, 9], [7, 2, 1]], np.float32)
+    drawn = drawn_topics(counts, 0.5, 4000)
+    np.testing.assert_allclose(drawn.sum(axis=1), 1.0, rtol=1e-5)
+    for k, column in enumerate(counts.T.astype(float)):
+        law = stats.dirichlet(column + 0.5)
+        np.testing.assert_allclose(drawn[:, :, k].mean(axis=0), law.mean(), atol=0.012)
+        np.testing.assert_allclose(drawn[:, :, k].var(axis=0), law.var(), rtol=0.12, atol=1e-4)
+    marginal = stats.beta(5.5, counts[:, 0].sum() + 4 * 0.5 - 5.5)
+    assert stats.kstest(drawn[:, 0, 0], marginal.cdf).pvalue > 1e-3
+
+
+def test_drawn_topics_of_empty_topics_are_topics():
+    """With a small beta nearly all of a topic lies on one term; which one, chance decides."""
+    for beta in (0.01, 1e-6, 1e-30):
+        drawn = drawn_topics(np.zeros((3, 50), np.float32), beta, 40)
+        assert np.isfinite(drawn).all()
+        assert (drawn > 0).all()
+        np.testing.assert_allclose(drawn.sum(axis=1), 1.0, rtol=1e-5)
+        first = np.bincount(drawn.argmax(axis=1).ravel(), minlength=3) / 2000
+        np.testing.assert_allclose(first, 1 / 3, atol=0.06)
+
+
+def test_drawn_topics_do_not_depend_on_the_cut():
+    counts = np.random.default_rng(0).poisson(2.0, (12, 3)).astype(np.float32)
+    whole = sampler.draw_topics(counts, 0.1, 5, 7, serial)
+
+    def piecewise(work, ends, cost=1.0):
+        for i in reversed(range(len(ends) - 1)):
+            work(i, i + 1)
+
+    np.testing.assert_array_equal(sampler.draw_topics(counts, 0.1, 5, 7, piecewise), whole)
+    assert not np.array_equal(sampler.draw_topics(counts, 0.1, 5, 8, serial), whole)
+    assert not np.array_equal(sampler.draw_topics(counts, 0.1, 6, 7, serial), whole)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 from scipy import special
+from tests.reference import lda
 
 
 def exact_evidence(topics, alpha, tokens):
@@ -111,3 +112,46 @@ def shrunk_share(shares, count):
         return np.full(len(shares), target)
     weight = min(1.0, (1 - sum(shares**2)) / ((count - 1) * distance))
     return weight * target + (1 - weight) * shares
+
+
+def draw(weights, stream):
+    """An index with probability proportional to its weight, or -1 where there is none to draw."""
+    u = stream.next()
+    return lda.pick(weights, u) if np.sum(weights) > 0 else -1
+
+
+def counts_of(z, n_topics):
+    return np.bincount([k for k in z if k >= 0], minlength=n_topics)
+
+
+def gibbs_proportions(topics, alpha, tokens, burn_in, n_samples, stream):
+    """Mean of (n + alpha) / (N + sum alpha) over kept sweeps; the first sweep finds a start."""
+    z, kept = [-1] * len(tokens), []
+    for _ in range(1 + burn_in + n_samples):
+        for i, w in enumerate(tokens):
+            n = counts_of(z[:i] + z[i + 1 :], len(alpha))
+            z[i] = draw(topics[:, w] * (n + alpha), stream)
+        mean = counts_of(z, len(alpha)) + alpha
+        kept.append(mean / mean.sum())
+    return np.mean(kept[1 + burn_in :], axis=0)
+
+
+def left_to_right(topics, alpha, tokens, n_particles, stream):
+    """ln of the estimate of p(tokens): every particle moves, predicts, and is resampled by that."""
+    n_topics, particles, total = len(alpha), [[] for _ in range(n_particles)], 0.0
+    for n, w in enumerate(tokens):
+        chances = []
+        for z in particles:
+            for i in range(n):
+                others = counts_of(z[:i] + z[i + 1 :], n_topics)
+                z[i] = draw(topics[:, tokens[i]] * (others + alpha), stream)
+            chances.append(float(topics[:, w] @ (counts_of(z, n_topics) + alpha)))
+        if sum(chances) <= 0:
+            return -math.inf
+        total += math.log(sum(chances) / n_particles / (n + alpha.sum()))
+        points = (np.arange(n_particles) + stream.next()) * sum(chances) / n_particles
+        parents = np.searchsorted(np.cumsum(chances), points, side="right")
+        particles = [list(particles[r]) for r in parents]
+        for z in particles:
+            z.append(draw(topics[:, w] * (counts_of(z, n_topics) + alpha), stream))
+    return total

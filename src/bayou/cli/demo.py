@@ -1,6 +1,5 @@
 """``bayou demo``: topics of the documentation that is on every user's disk."""
 
-import os
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ def demo(
     out, err = Console(highlight=False), Console(stderr=True, highlight=False)
     settings = {
         "random_state": seed,
-        "n_threads": threads or os.cpu_count() or 1,
+        "n_threads": threads,
         "progress": err.is_terminal,
     }
     try:
@@ -86,7 +85,7 @@ def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
 def _print_topics(out: Console, model: Any, train: Corpus) -> None:
     shares = model.transform(train)
     prevalence = shares.mean(axis=0)
-    words = top_terms(model.components_, list(train.vocabulary or ()), _N_WORDS)
+    words = model.top_terms(_N_WORDS)
     packages = {record.id: record.package for record in iter_docstrings()}
     averages = average_shares(shares, [packages[name] for name in train.ids or ()])
 
@@ -109,14 +108,6 @@ def _print_score(out: Console, model: Any, one_topic: Any, test: Corpus) -> None
         f"perplexity {model.perplexity(test):,.0f} "
         f"(with one topic for all {one_topic.perplexity(test):,.0f})"
     )
-
-
-def top_terms(
-    components: NDArray[np.floating[Any]], vocabulary: Sequence[str], n: int
-) -> list[list[str]]:
-    """Return the ``n`` most probable terms of each topic, most probable first."""
-    order = np.argsort(-components, axis=1, kind="stable")[:, :n]
-    return [[vocabulary[v] for v in row] for row in order]
 
 
 def average_shares(

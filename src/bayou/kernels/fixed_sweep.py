@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
-from bayou.kernels.draw import draw_gamma
-from bayou.kernels.rng import GOLDEN, INIT, TOPICS, key, mix, unit
+from bayou.kernels.draw import draw_dirichlet_into, draw_log_gamma
+from bayou.kernels.rng import GOLDEN, INIT, PROPORTIONS, TOPICS, key, mix, unit
 from bayou.kernels.token import pick, weigh_fixed_into
 
 _ONE = np.float32(1.0)
@@ -177,12 +177,26 @@ def count_rows(rows, z, by_term, lo, hi, beta, inv_topic):
 
 @jit
 def draw_topics(out, term_topic, lo, hi, beta, seed, sweep):
-    """``out[v, k]`` ~ Gamma(n_vk + beta) for terms lo .. hi: columns of a Dirichlet draw, unscaled."""
+    """``out[v, k]`` = ln of a Gamma(n_vk + beta) draw for terms lo .. hi: a Dirichlet draw, unscaled.
+
+    With a small beta most draws of empty cells are far below the smallest float.
+    """
     stream = np.empty(1, np.uint64)
     for v in range(lo, hi):
         stream[0] = key(seed, TOPICS, sweep, v)
         for k in range(out.shape[1]):
-            out[v, k] = draw_gamma(stream, term_topic[v, k] + beta)
+            out[v, k] = draw_log_gamma(stream, term_topic[v, k] + beta)
+
+
+@jit
+def draw_proportions(out, doc_topic, ids, lo, hi, alpha, seed, sweep):
+    """``out[d]`` ~ Dir(n_d + alpha) for documents lo .. hi."""
+    stream, mass = np.empty(1, np.uint64), np.empty(alpha.size)
+    for d in range(lo, hi):
+        stream[0] = key(seed, PROPORTIONS, sweep, ids[d])
+        for k in range(alpha.size):
+            mass[k] = doc_topic[d, k] + alpha[k]
+        draw_dirichlet_into(out[d], stream, mass)
 
 
 @jit

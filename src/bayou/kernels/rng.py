@@ -28,6 +28,7 @@ FOLD_IN = 6
 TOPICS = 7
 BATCH = 8
 METRIC = 9
+PROPORTIONS = 10
 
 
 @jit

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
@@ -275,6 +276,7 @@ class LDA(Estimator):
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
+        resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
         one_of("start", p.start, ("random", "fast"))
         whole("n_draws", p.n_draws, 0)
@@ -295,7 +297,8 @@ class LDA(Estimator):
         self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
     ) -> tuple[Posterior, int]:
         setup = prepare(corpus, p, self.seed_, each)
-        begin = self._resumed(fast.State, corpus, saved)
+        sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
+        begin = self._resumed(fast.State, corpus, saved, sizes)
         state = begin or fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta))
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
 
@@ -318,7 +321,8 @@ class LDA(Estimator):
     ) -> None:
         begun = time.monotonic()
         chain = sampler.make_chain(topics.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
-        state = self._resumed(State, corpus, saved)
+        n_tokens = len(chain.tokens.terms)
+        state = self._resumed(State, corpus, saved, (0, n_tokens, n_tokens))
         if state is None:
             begin = None
             if p.start == "fast":
@@ -346,6 +350,7 @@ class LDA(Estimator):
     @property
     def scores_(self) -> F64:
         """Log-likelihood per token at the passes where it was measured."""
+        check_is_fitted(self)
         return self.posterior_.scores
 
     def _describe(self, corpus: Corpus) -> dict[str, Any]:
@@ -357,12 +362,11 @@ class LDA(Estimator):
         del manifest["learned"]
         return {**manifest, "seed": self.seed_}
 
-    def _resumed(self, kind: Any, corpus: Corpus, saved: Any) -> Any:
+    def _resumed(self, kind: Any, corpus: Corpus, saved: Any, sizes: tuple[int, int, int]) -> Any:
         state = None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
         if state is None:
             return None
-        fits = state.term_topic.shape == (corpus.n_terms, self.n_topics)
-        if not fits or (state.tokens.size and int(state.tokens.max()) >= self.n_topics):
+        if not _fits(state, corpus.n_terms, self.n_topics, *sizes):
             raise ModelFileError(f"the checkpoint {saved[0]} holds impossible numbers; begin again")
         return state
 
@@ -382,6 +386,30 @@ class LDA(Estimator):
                 checkpoints.write(path, state, manifest)
 
         return after, stopped
+
+
+def _fits(
+    state: Any, n_terms: int, n_topics: int, n_docs: int, n_tokens: int, least_tokens: int
+) -> bool:
+    """Whether a state that was read has the shapes and topics that kernels rely on."""
+    matrix, vector = (n_terms, n_topics), (n_topics,)
+    allowed: dict[str, list[tuple[int, ...]]] = {
+        "term_topic": [matrix],
+        "doc_topic": [(n_docs, n_topics)],
+        "alpha": [vector],
+        "answer_alpha": [vector],
+        "kept": [matrix, (0, n_topics)],
+        "answer": [matrix, (0, n_topics)],
+    }
+    given = state._asdict()
+    shapes = {name: np.shape(value) for name, value in given.items()}
+    if any(shapes[name] not in fit for name, fit in allowed.items() if name in shapes):
+        return False
+    if "draws" in shapes and shapes["draws"][1:] != matrix:
+        return False
+    if len(shapes["tokens"]) != 2 or shapes["tokens"][0] not in (n_tokens, least_tokens):
+        return False
+    return int(given["tokens"].max(initial=0)) < n_topics
 
 
 def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:

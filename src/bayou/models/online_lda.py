@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
@@ -263,6 +264,7 @@ class OnlineLDA(Estimator):
         check_parameters(
             p, ("n_topics", "n_passes", "batch_size", "n_samples", "n_docs"), ("beta", "max_time")
         )
+        resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("scvb0", "hybrid"))
         whole("burn_in", p.burn_in, 0)
         number("tau", p.tau, LEAST_TAU)
@@ -275,6 +277,7 @@ class OnlineLDA(Estimator):
     @property
     def vocabulary_(self) -> Vocabulary | None:
         """The terms by name, or None."""
+        check_is_fitted(self)
         return self._names
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -283,13 +286,13 @@ class OnlineLDA(Estimator):
     @property
     def scores_(self) -> F64:
         """Log-likelihood per token of a sample of documents after each pass of `fit`."""
+        check_is_fitted(self)
         return np.asarray(self.state_.scores, np.float64)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
-        if not hasattr(self, "state_"):
-            raise AttributeError("posterior_: nothing has been fitted yet")
+        check_is_fitted(self)
         s = self.state_
         # summed anew: along a stream n_k and the single-precision n_vk round differently
         totals = s.scale * topics.topic_totals(s.raw)
@@ -313,9 +316,12 @@ class OnlineLDA(Estimator):
         check_arrays("alpha", state.alpha, np.float64, shape[1:])
         check_arrays("scores", state.scores, np.float64, np.shape(state.score_steps), finite=False)
         check_arrays("score_steps", state.score_steps, np.int64, (np.size(state.scores),))
-        if shape[1] < 1 or not (state.alpha > 0).all() or not state.beta > 0:
+        whole, real = (state.step, state.n_seen), (state.scale, state.beta)
+        if not all(type(n) is int and n >= 0 for n in whole):
+            raise ModelFileError("the model file's step and n_seen must be whole; save it again")
+        if not all(type(x) is float and 0.0 < x < math.inf for x in real):
+            raise ModelFileError("the model file's scale and beta must be positive; save it again")
+        if shape[1] < 1 or not (state.alpha > 0).all():
             raise ModelFileError("the model file's priors must be positive; save it again")
-        for name in ("step", "n_seen", "scale", "beta"):
-            check_arrays(name, np.array(getattr(state, name), np.float64), np.float64, ())
         self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])
         self.state_ = state

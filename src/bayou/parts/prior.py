@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-_LEAST, _MOST = 1e-4, 1e3  # a topic no document uses would run to zero
+_LEAST, _MOST = 1e-4, 1e3  # a topic that no document uses would run off to zero
 
 
 def learned_alpha(
@@ -17,8 +17,9 @@ def learned_alpha(
 ) -> NDArray[np.float64]:
     """Asymmetric alpha after a few steps of Minka's fixed point on documents x topics counts.
 
-    alpha_k <- alpha_k sum_d [psi(n_dk + alpha_k) - psi(alpha_k)] / sum_d [psi(N_d + A) - psi(A)], with the
-    Gamma(1, 1) prior on each alpha_k that keeps unused topics from running off to zero or infinity.
+    alpha_k <- alpha_k sum_d [psi(n_dk + alpha_k) - psi(alpha_k)] / sum_d [psi(N_d + A) - psi(A)], with a
+    Gamma(1, 1) prior on each alpha_k: of shape 1, so it only adds 1 to the denominator and pushes towards
+    zero. What keeps alpha_k of an unused topic from running off are the bounds 0.0001 and 1000.
     """
     counts = doc_topic.astype(np.float64)
     lengths = counts.sum(axis=1)
@@ -35,7 +36,7 @@ def learned_alpha(
 
 
 def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 5) -> float:
-    """Symmetric beta after a few steps of the same fixed point on terms x topics counts.
+    """Symmetric beta after a few steps of the same fixed point, prior and bounds on terms x topics counts.
 
     Most counts are zero and contribute nothing, so only the others are looked at.
     """

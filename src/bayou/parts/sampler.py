@@ -171,13 +171,19 @@ def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, eac
 
 
 def draw_topics(term_topic: F32, beta: float, seed: int, step: int, each: Each) -> F32:
-    """phi_k ~ Dir(n_k + beta) for every topic, as (terms x topics)."""
+    """phi_k ~ Dir(n_k + beta) for every topic, as (terms x topics).
+
+    No entry is below 1e-30 of its topic's largest: a term must not be impossible in all topics at once.
+    """
     out = np.empty_like(term_topic)
 
     def work(lo: int, hi: int) -> None:
         fixed_sweep.draw_topics(out, term_topic, lo, hi, beta, seed, step)
 
     each(work, np.arange(len(out) + 1, dtype=np.int64), 50.0 * out.shape[1])
+    out -= out.max(axis=0)
+    np.exp(out, out=out)
+    np.maximum(out, np.float32(1e-30), out=out)
     out /= topic_totals(out).astype(np.float32)
     return out
 

@@ -33,6 +33,7 @@ from bayou.parts.topics import (
     index_pairs,
     index_tokens,
     prior_mass,
+    topic_totals,
 )
 
 _FOLD = 1e-6  # scale below which it is multiplied into the counts
@@ -62,9 +63,7 @@ def start(pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, eac
     """Noise around the first batch's distribution of terms, with the mass of the whole corpus."""
     raw = em.noise_start(pairs, n_terms, n_topics, seed, each)
     scale = mass / max(pairs.n_tokens, 1.0)
-    topic = np.zeros(n_topics)
-    kernels.column_sums(topic, raw, 0, n_terms)
-    return Global(raw, scale, scale * topic)
+    return Global(raw, scale, scale * topic_totals(raw))
 
 
 def hybrid_step(
@@ -87,7 +86,7 @@ def hybrid_step(
             fixed_sweep.count_terms(g.raw, z, tuple(index), lo, hi, np.float32(share / scale))
 
     each(terms, index.termptr, 5.0 * p.n_samples)
-    return _moved(g, rho * gain * _column_sums(doc_topic), rho, scale, each), doc_topic
+    return _moved(g, rho * gain * topic_totals(doc_topic), rho, scale, each), doc_topic
 
 
 def _draw(tokens: Tokens, rows: F32, p: Local, each: Each) -> tuple[U16, F32]:
@@ -142,17 +141,11 @@ def scvb0_step(
         kernels.plain_terms(g.raw, tuple(index), lo, hi, theta, ratio, g.raw, s32, b32, share)
 
     each(docs, pairs.indptr, 1.5 * n_topics * rate[0])
-    before = _column_sums(g.raw[index.terms])
+    before = topic_totals(g.raw[index.terms])
     each(terms, index.termptr, 0.3 * n_topics)
     # n_k gains what n_vk gains: the documents' counts are averages over passes and would let it drift
-    gained = scale * (_column_sums(g.raw[index.terms]) - before)
+    gained = scale * (topic_totals(g.raw[index.terms]) - before)
     return _moved(g, gained, rho, scale, each), doc_topic
-
-
-def _column_sums(matrix: F32) -> F64:
-    sums = np.zeros(matrix.shape[1])
-    kernels.column_sums(sums, matrix, 0, len(matrix))
-    return sums
 
 
 def _moved(g: Global, gained: F64, rho: float, scale: float, each: Each) -> Global:

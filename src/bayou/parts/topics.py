@@ -245,6 +245,18 @@ def sampled_counts(
     return out
 
 
+def drawn_proportions(doc_topic: F32, alpha: F64, ids: U64, seed: int, each: Each) -> F64:
+    """theta_d ~ Dir(n_d + alpha) given draws of n_d, as (samples x documents x topics)."""
+    out = np.empty(doc_topic.shape)
+
+    def work(lo: int, hi: int) -> None:
+        for i in range(len(out)):
+            fixed_sweep.draw_proportions(out[i], doc_topic[i], ids, lo, hi, alpha, seed, i)
+
+    each(work, np.arange(len(ids) + 1, dtype=np.int64), 50.0 * len(out) * len(alpha))
+    return out
+
+
 def content_ids(pairs: Pairs) -> U64:
     """A number for each document that depends on its terms and counts alone."""
     out = np.empty(pairs.n_docs, np.uint64)
