@@ -95,14 +95,16 @@ def test_completion_by_em_equals_its_twin(topics, X, alpha):
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-def test_completion_by_gibbs_uses_the_exact_posterior_mean(topics):
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_completion_by_gibbs_uses_the_exact_posterior_mean(topics, seed):
     X = np.array([[2, 0, 1, 0, 3, 0, 0, 2]])
     alpha = np.array([0.3, 0.5, 0.2])
-    observed, scored = (half.toarray()[0] for half in completion_halves(X, 0))
+    observed, scored = (half.toarray()[0] for half in completion_halves(X, seed))
     theta = twin.exact_proportions(topics, alpha, np.repeat(np.arange(8), observed.astype(int)))
     expected = scored @ np.log(theta @ topics) / scored.sum()
-    value = document_completion(topics, alpha, X, inference="gibbs", n_samples=100_000)
-    assert value == pytest.approx(expected, abs=2e-3)
+    given = {"inference": "gibbs", "n_samples": 300_000, "seed": seed}
+    value = document_completion(topics, alpha, X, **given)
+    assert value == pytest.approx(expected, abs=5e-3)  # topics of some halves change seldom
 
 
 @pytest.mark.parametrize("inference", ["em", "gibbs"])
