@@ -17,3 +17,8 @@ def _kernel_hash() -> str:
 _CACHE = Path(__file__).parents[1] / ".numba_cache" / _kernel_hash()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips one of its checks
+
+
+def pytest_configure(config):
+    """Name the filter here: in pyproject.toml it would import the package before the lines above."""
+    config.addinivalue_line("filterwarnings", "error::bayou.data.FractionalCountsWarning")
