@@ -73,7 +73,7 @@ docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is a
 
 clean:  ## remove what the verbs have made, .venv included
 	rm -rf $(VENV) .numba_cache docs/_build .pytest_cache .mypy_cache .ruff_cache \
-		.import_linter_cache .hypothesis .coverage bayou-demo.bayou
+		.import_linter_cache .hypothesis .coverage bayou-demo.bayou bayou-demo.html
 
 $(BIN)/python:
 	@$(PYTHON) -c '$(PYTHON_CHECK)'
@@ -81,7 +81,7 @@ $(BIN)/python:
 		echo "$(PYTHON) cannot make a virtual environment; on Debian install python3-venv" >&2; exit 1; }
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[report]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bayou
+from bayou import report
 from bayou.data import Corpus, DataError, ModelFileError
 from bayou.datasets import iter_docstrings, load_docstrings, versions
 
@@ -60,7 +61,7 @@ def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[s
     _print_corpus(out, train, test)
     err.print(f"Fitting {topics} topics ...")
     fit_started = time.perf_counter()
-    model = bayou.LDA(n_topics=topics, **settings).fit(train)
+    model = bayou.TextModel(estimator=bayou.LDA(n_topics=topics, **settings)).fit(train)
     fit_seconds = time.perf_counter() - fit_started
     _print_topics(out, model, train)
     one_topic = bayou.LDA(n_topics=1, **settings | {"progress": False}).fit(train)
@@ -69,8 +70,28 @@ def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[s
     if not np.array_equal(bayou.load(output).transform(test), model.transform(test)):
         raise ModelFileError(f"{output} gives other topics than the model that was saved in it")
     out.print(f"Saved to {output} and loaded again: the same topics for every test document.")
+    _write_report(out, err, model.estimator_, test, output.with_suffix(".html"))
     seconds = time.perf_counter() - started
     out.print(f"Took {seconds:.1f} s in all, {fit_seconds:.1f} s of it to fit the topics.")
+
+
+def _write_report(out: Console, err: Console, model: Any, test: Corpus, path: Path) -> None:
+    """The report, with sub-packages as labels; without its extra, one line that says how to get it."""
+    train = load_docstrings(subset="train", labels="package")
+    texts = {record.id: record.text for record in iter_docstrings()}
+    data = report.ReportData.from_model(
+        model,
+        train,
+        texts=[texts[name] for name in train.ids or ()],
+        title="Documentation of Python libraries",
+        test=test,
+    )
+    try:
+        report.write(path, data)
+    except ImportError as error:
+        err.print(f"No report: {error}", markup=False)
+        return
+    out.print(f"Report: {path} (open it in a browser)")
 
 
 def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
