@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,11 @@ def files(tmp_path_factory):
     return folder
 
 
+def _heed_ctrl_c():
+    """A job in the background of a shell ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def process(tmp_path):
     """Run a command in a process of its own, as a user does."""
@@ -56,6 +62,7 @@ def process(tmp_path):
             [sys.executable, "-m", "bayou", *map(str, words)],
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "80"},
+            preexec_fn=_heed_ctrl_c if os.name == "posix" else None,  # noqa: PLW1509 - one thread
             **{
                 "stdin": subprocess.DEVNULL,
                 "stdout": subprocess.PIPE,

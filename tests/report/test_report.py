@@ -93,7 +93,7 @@ def test_the_score_is_that_of_the_model(small):
     found = ReportData.from_model(model, corpus[:60], test=corpus[60:]).held_out
     assert found.score.value == pytest.approx(model.score(corpus[60:]), abs=1e-6)
     one = LDA(n_topics=1, random_state=0).fit(corpus[:60])
-    assert found.baseline.value == pytest.approx(one.score(corpus[60:]), abs=1e-3)
+    assert found.baseline.value == pytest.approx(one.score(corpus[60:]), abs=1e-2)
     assert found.score.low < found.score.value < found.score.high
     assert found.gain.value == pytest.approx(found.score.value - found.baseline.value)
 
