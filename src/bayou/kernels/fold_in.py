@@ -36,21 +36,34 @@ def _step_all(n_d, theta, acc, pairs, d, topics, alpha):
     return moved
 
 
+@jit
+def _pack(packed, n_active, active, pairs, d, topics):
+    """Rows of the document's terms with the topics on the list only, one after the other."""
+    indptr, terms, _ = pairs
+    at = 0
+    for j in range(indptr[d], indptr[d + 1]):
+        v = terms[j]
+        for i in range(n_active):
+            packed[at + i] = topics[v, active[i]]
+        at += n_active
+
+
 @fast_jit
-def _step_few(n_d, theta, acc, active, n_active, pairs, d, topics, alpha):
-    """One step over the topics on the list; the others keep no counts."""
-    indptr, terms, counts = pairs
+def _step_few(n_d, theta, acc, active, n_active, packed, pairs, d, alpha):
+    """One step over the topics on the list, their rows packed; the others keep no counts."""
+    indptr, _, counts = pairs
     for i in range(n_active):
         theta[i] = n_d[active[i]] + alpha[active[i]]
         acc[i] = np.float32(0.0)
+    at = 0
     for j in range(indptr[d], indptr[d + 1]):
-        v = terms[j]
         t = np.float32(0.0)
         for i in range(n_active):
-            t += theta[i] * topics[v, active[i]]
+            t += theta[i] * packed[at + i]
         r = counts[j] / t
         for i in range(n_active):
-            acc[i] += r * topics[v, active[i]]
+            acc[i] += r * packed[at + i]
+        at += n_active
     moved = np.float32(0.0)
     for i in range(n_active):
         n = theta[i] * acc[i]
@@ -85,6 +98,10 @@ def em_rows(out, pairs, lo, hi, topics, alpha, max_iter, tol):
     theta = np.empty(n_topics, np.float32)
     acc = np.empty(n_topics, np.float32)
     active = np.empty(n_topics, np.int32)
+    longest = 0
+    for d in range(lo, hi):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    packed = np.empty(longest * n_topics if n_topics >= MANY else 0, np.float32)
     for d in range(lo, hi):
         length = np.float32(0.0)
         for j in range(indptr[d], indptr[d + 1]):
@@ -95,8 +112,9 @@ def em_rows(out, pairs, lo, hi, topics, alpha, max_iter, tol):
         for step in range(max_iter if length > 0 else 0):
             if step == 3 and n_topics >= MANY:
                 n_active = _list_used(active, out[d])
+                _pack(packed, n_active, active, pairs, d, topics)
             if n_active > 0:
-                moved = _step_few(out[d], theta, acc, active, n_active, pairs, d, topics, alpha)
+                moved = _step_few(out[d], theta, acc, active, n_active, packed, pairs, d, alpha)
             else:
                 moved = _step_all(out[d], theta, acc, pairs, d, topics, alpha)
             if moved < tol * length:
