@@ -63,7 +63,7 @@ def nothing_to_find(n_docs, n_terms=300, length=40, seed=0):
 
 def test_the_plan_adds_up():
     for n_topics, n_sweeps, expected in (
-        (50, None, (3, 0, 37)),
+        (50, None, (3, 0, 97)),
         (50, 2, (2, 0, 0)),
         (50, 10, (3, 0, 7)),
         (1000, None, (1, 100, 20)),

@@ -185,7 +185,7 @@ class LDA(Estimator):
     start : {"random", "fast"}
         Where a sampler starts: anywhere, or at the fast inference's point estimate.
     n_sweeps : int or None
-        The most passes over the corpus. None is 200 for samplers, and for the fast inference 40 (121
+        The most passes over the corpus. None is 200 for samplers, and for the fast inference 100 (121
         from 400 topics on) and up to 100 more where it overfits and a sampler has to take over.
     burn_in : int or None
         Sweeps of a sampler before any is kept. None: until the joint likelihood has come to rest, half

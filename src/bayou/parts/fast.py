@@ -25,7 +25,7 @@ ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
 PHASES = ("online", "cvb0", "sampled", "rescue", "done")
 
 MANY = 400  # topics from which documents are the start and a sampled phase pays
-RELAXED, STRIDE = 8, 1.5  # the first CVB0 sweeps over-relax by this much
+RELAXED, STRIDE = 40, 1.5  # the first CVB0 sweeps over-relax by this much
 PATIENCE = 3  # scores without a gain of `tol` each that end a phase
 FELL = 0.01  # nats a token under the best score so far: overfitting
 EVERY = 5  # sampled sweeps between two scores
@@ -91,7 +91,7 @@ def make_plan(
     `RESCUE_SWEEPS` sampled ones.
     """
     many = n_topics >= MANY
-    total = n_sweeps or (121 if many else 40)
+    total = n_sweeps or (121 if many else 100)
     online = min(total, 1 if many else 3)
     cavity = min(total - online, 20) if many else total - online
     n_batches = int(np.clip(n_docs // 16, 1, 8 if many else 64))
@@ -247,7 +247,8 @@ def _next(state: State, setup: Setup) -> State:
     mine = state.scores[state.score_steps > state.since]
     fell = len(mine) > 1 and mine[-1] < mine.max() - FELL
     flat = len(mine) > PATIENCE and mine[-1] - mine[-1 - PATIENCE] < PATIENCE * plan.tol
-    if state.phase == ONLINE and (since >= plan.online or fell):
+    idle = len(mine) > 1 and mine[-1] < mine[-2] + plan.tol  # a further pass gained nothing
+    if state.phase == ONLINE and (since >= plan.online or idle):
         if plan.sampled and setup.whole:
             return _enter(state, setup, SAMPLED)
         return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
