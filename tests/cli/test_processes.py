@@ -1,5 +1,6 @@
 """What only a process of its own can show: pipes, signals, full disks, exit codes."""
 
+import contextlib
 import json
 import os
 import signal
@@ -91,8 +92,12 @@ def test_ctrl_c_while_a_stream_is_awaited_saves_what_was_learned(process, files,
         update.stdin.write(json.dumps({"text": text}) + "\n")
     update.stdin.flush()
     assert "4,096 documents" in update.stderr.readline()
-    update.send_signal(signal.SIGINT)
-    assert update.wait(60) == 130
+    for _ in range(4):  # Python drops an interrupt that falls into a finaliser: press again
+        update.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            update.wait(20)
+            break
+    assert update.returncode == 130
     err = update.stderr.read()
     assert "bayou update s.bayou - -v --skip 4096" in err
     update.stdin.close()
