@@ -1,0 +1,219 @@
+"""Losses as Gaussian pseudo-observations, and the weights they give.
+
+A loss on the discriminant f becomes exp(kappa f - omega f**2 / 2) once an auxiliary variable is drawn:
+
+    hinge           exp(-2c max(0, m - y f))          1/l ~ IG(1 / (c |m - y f|), 1)
+                    omega = c**2 / l                  kappa = c y (1 + c m / l)
+    insensitive     exp(-2c max(0, |y - f| - e))      1/l, 1/l' ~ IG(1 / (c |y - f -+ e|), 1)
+                    omega = c**2 (1/l + 1/l')         kappa = c**2 ((y - e) / l + (y + e) / l')
+    logistic        (1 + exp(-y f))**-c               l ~ PG(c, f)
+                    omega = l                         kappa = c y / 2
+
+(m the margin, e the half-width of the tube.) Given those, the weights of a task are normal with precision
+I / s + sum_d omega_d zbar_d zbar_d' and linear term sum_d kappa_d zbar_d.
+"""
+
+import math
+
+import numpy as np
+
+from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.draw import draw_inverse_gaussian, draw_normal, draw_polya_gamma
+from bayou.kernels.rng import RESPONSE, WEIGHTS, key
+
+HINGE, INSENSITIVE, LOGISTIC = 0, 1, 2
+_LEAST, _MOST = 1e-12, 1e6  # of 1 / lambda, which is heavy-tailed
+
+
+@jit
+def _draw_inverse(stream, c, gap):
+    """1 / lambda ~ IG(1 / (c |gap|), 1), kept within bounds; a gap of zero is the limit."""
+    x = draw_inverse_gaussian(stream, 1.0 / (c * abs(gap)))
+    return min(max(x, _LEAST), _MOST)
+
+
+@jit
+def augment(stream, loss, c, width, y, f):
+    """(omega, kappa) of one task of one document; ``width`` is the margin or the tube's half-width."""
+    if loss == HINGE:
+        inverse = _draw_inverse(stream, c, width - y * f)
+        return c * c * inverse, c * y * (1.0 + c * width * inverse)
+    if loss == INSENSITIVE:
+        below = _draw_inverse(stream, c, y - f - width)
+        above = _draw_inverse(stream, c, y - f + width)
+        return c * c * (below + above), c * c * ((y - width) * below + (y + width) * above)
+    return draw_polya_gamma(stream, c, f), 0.5 * c * y
+
+
+@jit
+def start_rows(omega, kappa, y, cost, lo, hi, loss, width):
+    """(omega, kappa) at lambda = 1 (logistic: at its mean for f = 0); zero where there is no label."""
+    for d in range(lo, hi):
+        for i in range(y.shape[1]):
+            c, t = np.float64(cost[d, i]), np.float64(y[d, i])
+            o, m = 0.0, 0.0
+            if c > 0.0:
+                if loss == HINGE:
+                    o, m = c * c, c * t * (1.0 + c * width)
+                elif loss == INSENSITIVE:
+                    o, m = 2.0 * c * c, 2.0 * c * c * t
+                else:
+                    o, m = 0.25 * c, 0.5 * c * t
+            omega[d, i] = o
+            kappa[d, i] = m
+
+
+@jit
+def draw_rows(omega, kappa, zbar, eta, y, cost, ids, lo, hi, loss, width, seed, sweep):
+    """Redraw (omega, kappa) of documents lo .. hi given their discriminants zbar . eta_i.
+
+    ``zbar`` = (start, number, topics, values): rows of non-zeros. ``cost`` is c for each document and task,
+    zero where there is no label.
+    """
+    start, number, topics, values = zbar
+    stream = np.empty(1, np.uint64)
+    for d in range(lo, hi):
+        stream[0] = key(seed, RESPONSE, sweep, ids[d])
+        for i in range(y.shape[1]):
+            if cost[d, i] > 0.0:
+                f = 0.0
+                for j in range(start[d], start[d] + number[d]):
+                    f += values[j] * eta[i, topics[j]]
+                o, m = augment(stream, loss, np.float64(cost[d, i]), width, np.float64(y[d, i]), f)
+                omega[d, i] = o
+                kappa[d, i] = m
+
+
+@jit
+def zbar_rows(zbar, z, rho, indptr, n_topics, lo, hi):
+    """Non-zeros of zbar_d for documents lo .. hi; ``zbar`` = (start, number, topics, values)."""
+    start, number, topics, values = zbar
+    row = np.zeros(n_topics, np.float32)
+    for d in range(lo, hi):
+        for i in range(indptr[d], indptr[d + 1]):
+            row[z[i]] += rho[i]
+        n = 0
+        for i in range(indptr[d], indptr[d + 1]):
+            k = z[i]
+            if row[k] != np.float32(0.0):
+                topics[start[d] + n] = k
+                values[start[d] + n] = row[k]
+                row[k] = np.float32(0.0)
+                n += 1
+        number[d] = n
+
+
+@fast_jit
+def _add_outer(precision, linear, topics, values, lo, hi, o, m):
+    for j in range(lo, hi):
+        a = np.float64(values[j])
+        k = topics[j]
+        linear[k] += m * a
+        for j2 in range(lo, hi):
+            precision[k, topics[j2]] += o * a * values[j2]
+
+
+@jit
+def gather(precision, linear, zbar, omega, kappa, task, variance):
+    """Precision and linear term of one task's weights."""
+    start, number, topics, values = zbar
+    n_topics = linear.size
+    for k in range(n_topics):
+        linear[k] = 0.0
+        for j in range(n_topics):
+            precision[k, j] = 0.0
+        precision[k, k] = 1.0 / variance
+    for d in range(number.size):
+        o, m = np.float64(omega[d, task]), np.float64(kappa[d, task])
+        if o != 0.0 or m != 0.0:
+            _add_outer(precision, linear, topics, values, start[d], start[d] + number[d], o, m)
+
+
+@fast_jit
+def _dot_before(matrix, i, j, n):
+    total = 0.0
+    for k in range(n):
+        total += matrix[i, k] * matrix[j, k]
+    return total
+
+
+@jit
+def cholesky_into(matrix):
+    """Lower factor of a positive definite matrix, written over its lower half."""
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            matrix[i, j] = (matrix[i, j] - _dot_before(matrix, i, j, j)) / matrix[j, j]
+        matrix[i, i] = math.sqrt(matrix[i, i] - _dot_before(matrix, i, i, i))
+
+
+@jit
+def solve_lower(factor, x):
+    """x <- R**-1 x."""
+    for i in range(x.size):
+        total = x[i]
+        for k in range(i):
+            total -= factor[i, k] * x[k]
+        x[i] = total / factor[i, i]
+
+
+@jit
+def solve_upper(factor, x):
+    """x <- R'**-1 x."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for k in range(i):
+            x[k] -= factor[i, k] * x[i]
+
+
+@jit
+def draw_weights(eta, mean, zbar, omega, kappa, lo, hi, variance, seed, sweep):
+    """eta_i ~ N(P_i**-1 b_i, P_i**-1) and its mean for tasks lo .. hi, by P = R R'."""
+    n_topics = eta.shape[1]
+    precision, linear = np.empty((n_topics, n_topics)), np.empty(n_topics)
+    stream = np.empty(1, np.uint64)
+    for i in range(lo, hi):
+        gather(precision, linear, zbar, omega, kappa, i, variance)
+        cholesky_into(precision)
+        solve_lower(precision, linear)
+        stream[0] = key(seed, WEIGHTS, sweep, i)
+        noise = np.empty(n_topics)
+        for k in range(n_topics):
+            noise[k] = draw_normal(stream)
+        solve_upper(precision, linear)
+        solve_upper(precision, noise)
+        for k in range(n_topics):
+            mean[i, k] = linear[k]
+            eta[i, k] = linear[k] + noise[k]
+
+
+@jit
+def draw_coordinates(eta, mean, columns, fitted, omega, kappa, lo, hi, variance, n_passes, seed, sweep):
+    """The weights of tasks lo .. hi one coordinate after the other; ``omega``, ``kappa`` are (tasks x documents).
+
+    P_k = 1 / s + sum_d omega_d zbar_dk**2, m_k = sum_d zbar_dk (kappa_d - omega_d (f_d - eta_k zbar_dk)) / P_k.
+    ``columns`` = (indptr, docs, values) is zbar by topics, ``fitted`` room for f of every document. ``mean``
+    becomes the conditional mean of the last pass.
+    """
+    indptr, docs, values = columns
+    stream = np.empty(1, np.uint64)
+    n_docs = omega.shape[1]
+    f = fitted
+    for i in range(lo, hi):
+        stream[0] = key(seed, WEIGHTS, sweep, i)
+        for d in range(n_docs):
+            f[i - lo, d] = 0.0
+        for k in range(eta.shape[1]):
+            for j in range(indptr[k], indptr[k + 1]):
+                f[i - lo, docs[j]] += eta[i, k] * values[j]
+        for _ in range(n_passes):
+            for k in range(eta.shape[1]):
+                precision, linear, old = 1.0 / variance, 0.0, np.float64(eta[i, k])
+                for j in range(indptr[k], indptr[k + 1]):
+                    d, a = docs[j], np.float64(values[j])
+                    precision += omega[i, d] * a * a
+                    linear += a * (kappa[i, d] - omega[i, d] * (f[i - lo, d] - old * a))
+                mean[i, k] = linear / precision
+                new = mean[i, k] + draw_normal(stream) / math.sqrt(precision)
+                eta[i, k] = new
+                for j in range(indptr[k], indptr[k + 1]):
+                    f[i - lo, docs[j]] += (np.float64(eta[i, k]) - old) * values[j]

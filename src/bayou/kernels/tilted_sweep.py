@@ -1,0 +1,131 @@
+"""Gibbs sampling of a document's topics under its words and its labels, O(K) a token.
+
+p(z = k | rest) is (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k), with the token itself removed;
+g_k is in `tilt`. Word counts are live (``live``: exact, one document after the other), or stand still during a
+pass and only the token's own count is taken out of them, so that documents do not wait for each other.
+"""
+
+import numpy as np
+
+from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.prefetch import LINE, prefetch
+from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
+from bayou.kernels.tilt import add_row, exp_into, lay_out, largest, lean_into, leave_into, row_into
+from bayou.kernels.token import count_document, pick
+
+_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+
+
+@fast_jit
+def _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv):
+    """Weights exp(g_k) times what the document's and the topics' words say; gives their sum."""
+    total = _ZERO
+    for k in range(weight.size):
+        w = weight[k] * power[k] * (doc_row[k] + alpha[k]) * ((counts[v, k] + beta) * inv[k])
+        weight[k] = w
+        total += w
+    return total
+
+
+@jit
+def _level(weight, power):
+    """exp(g) = 1 for all topics: no labels."""
+    for k in range(weight.size):
+        weight[k] = _ONE
+        power[k] = _ONE
+
+
+@jit
+def _open_document(h, gram, made, zbar, eta, omega, d):
+    """h = G zbar from scratch, with the rows of G that it takes; the others are marked as not made."""
+    for k in range(h.size):
+        h[k] = _ZERO
+        made[k] = False
+    for k in range(h.size):
+        if zbar[k] != _ZERO:
+            row_into(gram, k, eta, omega, d)
+            made[k] = True
+            add_row(h, gram, k, zbar[k])
+
+
+@jit
+def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
+    """One sweep over the tokens of documents lo .. hi.
+
+    ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V beta)),
+    ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta); all numbers are float32. With ``live`` the
+    words follow; else the caller counts the moves.
+    """
+    indptr, terms, ids = tokens
+    counts, topic, inv = words
+    alpha, beta = prior
+    omega, kappa, eta = labels
+    n_topics = alpha.size
+    vbeta = beta * np.float32(counts.shape[0])
+    doc_row, zbar = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    weight, h = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    lean, diag = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    gram, made = np.empty((n_topics, n_topics), np.float32), np.zeros(n_topics, np.bool_)
+    bits = np.empty(n_topics, np.int32)
+    power = bits.view(np.float32)
+    last = indptr[hi] - 1
+    for d in range(lo, hi):
+        count_document(doc_row, z, indptr[d], indptr[d + 1])
+        tilted = lean_into(lean, diag, eta, omega, kappa, d)
+        if tilted:
+            lay_out(zbar, z, rho, indptr[d], indptr[d + 1])
+            _open_document(h, gram, made, zbar, eta, omega, d)
+        at = key(seed, TOKEN, sweep, ids[d])
+        for i in range(indptr[d], indptr[d + 1]):
+            s, v = np.int64(z[i]), terms[i]
+            ahead = terms[min(i + 1, last)]
+            for k in range(0, n_topics, LINE):
+                prefetch(counts, ahead, k)
+            doc_row[s] -= _ONE
+            if live:
+                counts[v, s] -= _ONE
+                topic[s] -= _ONE
+                inv[s] = _ONE / (topic[s] + vbeta)
+            if tilted:
+                leave_into(weight, h, gram, s, rho[i], lean, diag)
+                exp_into(weight, largest(weight), bits)
+            else:
+                _level(weight, power)
+            if not live:  # the token is still among the counts of topic s
+                own = (counts[v, s] - _ONE + beta) / (topic[s] - _ONE + vbeta)
+                weight[s] *= own / ((counts[v, s] + beta) * inv[s])
+            total = _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv)
+            at += GOLDEN
+            t = pick(weight, np.float32(unit(at)) * total)
+            z[i] = t
+            doc_row[t] += _ONE
+            if live:
+                counts[v, t] += _ONE
+                topic[t] += _ONE
+                inv[t] = _ONE / (topic[t] + vbeta)
+            if tilted:
+                if not made[t]:
+                    row_into(gram, t, eta, omega, d)
+                    made[t] = True
+                add_row(h, gram, t, rho[i])
+
+
+@jit
+def count_moves(counts, topic, terms, before, z, lo, hi):
+    """Carry the moves of tokens lo .. hi (from ``before`` to ``z``) over to the word counts."""
+    for i in range(lo, hi):
+        s, t = before[i], z[i]
+        if s != t:
+            v = terms[i]
+            counts[v, s] -= _ONE
+            counts[v, t] += _ONE
+            topic[s] -= _ONE
+            topic[t] += _ONE
+
+
+@jit
+def count_tokens(counts, topic, terms, z):
+    """Word counts from scratch, added to ``counts`` and ``topic``."""
+    for i in range(z.size):
+        counts[terms[i], z[i]] += _ONE
+        topic[z[i]] += _ONE
