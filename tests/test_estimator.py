@@ -167,13 +167,36 @@ def test_before_a_fit_there_is_nothing_to_read(model):
             call(CORPUS)
 
 
+@each_model
+def test_what_goes_beside_the_counts_survives_alignment(model):
+    fit_model = fitted(model)
+    names = list(CORPUS.vocabulary)
+    n_docs = CORPUS.n_docs
+    other = Corpus.from_matrix(
+        CORPUS.counts[:, ::-1],
+        vocabulary=names[::-1],
+        labels=[["a", "b"], ["a"], []] * (n_docs // 3),
+        targets=np.arange(n_docs),
+        times=[2000] * n_docs,
+        ids=map(str, range(n_docs)),
+    )
+    got = fit_model._corpus(other, reset=False)
+    np.testing.assert_array_equal(got.counts.toarray(), CORPUS.counts.toarray())
+    np.testing.assert_array_equal(got.labels.toarray(), other.labels.toarray())
+    np.testing.assert_array_equal(got.targets, other.targets)
+    np.testing.assert_array_equal(got.times, other.times)
+    assert (got.label_names, got.ids) == (other.label_names, other.ids)
+
+
 # -- predictions ---------------------------------------------------------------------------------
 
 
 @each_model
-def test_perplexity_is_exp_of_minus_score(model):
+def test_perplexity_is_exp_of_minus_the_log_likelihood(model):
     fit_model = fitted(model)
-    assert fit_model.perplexity(CORPUS) == pytest.approx(np.exp(-fit_model.score(CORPUS)))
+    value = fit_model.log_likelihood(CORPUS)
+    assert fit_model.perplexity(CORPUS) == pytest.approx(np.exp(-value))
+    assert fit_model.score(CORPUS) == value
     assert 1 < fit_model.perplexity(CORPUS) < CORPUS.n_terms
     assert np.isnan(fit_model.score(np.zeros((3, CORPUS.n_terms))))
 

@@ -1,10 +1,10 @@
-"""The only base class: parameters, the door, files. It contains no mathematics."""
+"""The base of every model: parameters, the door, files. It knows neither topics nor mathematics."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
@@ -21,13 +21,7 @@ from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
-from bayou.metrics.likelihood import completion_halves
-from bayou.metrics.topics import top_terms
-from bayou.parameters import number, whole
-from bayou.parts import topics as parts
-from bayou.posterior import Posterior, proportions
 from bayou.run.loop import Callback
-from bayou.run.shards import Workers
 
 E = TypeVar("E", bound="Estimator")
 
@@ -43,17 +37,11 @@ def runtime(default: Any) -> Any:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What every topic model has in common.
+class Estimator(BaseEstimator):
+    """What every model has in common, with topics (`TopicEstimator`) or without.
 
     Attributes
     ----------
-    posterior_ : Posterior
-        The frozen result.
-    components_ : float64 array (topics, terms)
-        Topics; rows sum to one [phi].
-    alpha_ : float64 array (topics,)
-    beta_ : float
     vocabulary_ : Vocabulary or None
     n_iter_ : int
         Passes over the data that were made.
@@ -69,9 +57,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.__name__.startswith("_"):
+        if not abstract and not cls.__name__.startswith("_"):
             Estimator.kinds[cls.__name__] = cls
 
     # -- the door ------------------------------------------------------------------------------
@@ -109,7 +97,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
                 return corpus
             columns = np.array([mine.get(term, -1) for term in corpus.vocabulary])
-            return Corpus.from_matrix(_moved(corpus.counts, columns, len(mine)), vocabulary=mine)
+            moved = _moved(corpus.counts, columns, len(mine))
+            return replace(corpus, counts=moved, vocabulary=mine)
         if corpus.n_terms != self.n_features_in_:
             raise DataError(
                 f"the corpus has {corpus.n_terms} terms, {type(self).__name__} was fitted on "
@@ -147,144 +136,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- what users read -----------------------------------------------------------------------
 
     @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topics x terms; rows sum to one."""
-        check_is_fitted(self)
-        return self.posterior_.topics
-
-    @property
-    def alpha_(self) -> NDArray[np.float64]:
-        """Prior of a document's topics as used after training."""
-        check_is_fitted(self)
-        return self.posterior_.alpha
-
-    @property
-    def beta_(self) -> float:
-        """Prior of a topic's terms as used after training."""
-        check_is_fitted(self)
-        return self.posterior_.beta
-
-    @property
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
         check_is_fitted(self)
-        return self.posterior_.vocabulary
-
-    @property
-    def _n_features_out(self) -> int:
-        check_is_fitted(self)
-        return self.posterior_.n_topics
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "posterior_")
+        return getattr(self, "_names", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-    def top_terms(self, n: int = 10) -> list[list[str]]:
-        """The most probable terms of each topic, by name where the terms have names.
-
-        Terms of equal probability come in the order of the columns.
-        """
-        check_is_fitted(self)
-        whole("n", n, 0)
-        post = self.posterior_
-        names = post.vocabulary or [f"x{v}" for v in range(post.n_terms)]
-        best = top_terms(post.topics, min(max(n, 1), post.n_terms))
-        return [[names[v] for v in row[:n]] for row in best]
-
-    # -- inference under fixed topics ----------------------------------------------------------
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Topic proportions of documents; rows sum to one.
-
-        A row depends on that row alone, and nothing in the model changes. Documents without known
-        terms get the prior mean.
-
-        Parameters
-        ----------
-        X : Corpus or matrix (documents, terms)
-
-        Returns
-        -------
-        float64 array (documents, topics)
-        """
-        check_is_fitted(self)
-        corpus = self._corpus(X, reset=False)
-        post = self.posterior_
-        with Workers(self.n_threads) as workers:
-            counts = parts.expected_counts(
-                post.rows, post.alpha, parts.pairs_of(corpus.counts), workers.each
-            )
-        return proportions(counts, post.alpha)
-
-    def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:
-        """Posterior draws of documents' topic proportions.
-
-        Gibbs sampling of each document with the topics held fixed, at their estimate or, where the
-        model has kept draws of the topics (`n_draws`), at each of those in turn, so that what is not
-        known about the topics counts too. After each kept sweep theta_d ~ Dir(n_d + alpha) is drawn.
-        The draws of a document depend on its content and on the seed of the model.
-
-        Returns
-        -------
-        float64 array (samples, documents, topics)
-        """
-        check_is_fitted(self)
-        whole("n_samples", n_samples, 1)
-        whole("burn_in", burn_in, 0)
-        corpus = self._corpus(X, reset=False)
-        post = self.posterior_
-        ids = parts.content_ids(parts.pairs_of(corpus.counts))
-        tokens = parts.Tokens(*corpus.tokens())
-        topics = post.rows[None] if post.draws is None else post.draws
-        ends = np.linspace(0, n_samples, min(len(topics), n_samples) + 1).astype(int)
-        drawn = []
-        with Workers(self.n_threads) as workers:
-            for i, n in enumerate(np.diff(ends).tolist()):
-                seed, each = self.seed_ + i, workers.each
-                counts = parts.sampled_counts(
-                    topics[i], post.alpha, tokens, ids, seed, n, burn_in, each
-                )
-                drawn.append(parts.drawn_proportions(counts, post.alpha, ids, seed, each))
-        return np.concatenate(drawn)
-
-    def interval(
-        self, X: Any, *, level: float = 0.9, n_samples: int = 100, burn_in: int = 20
-    ) -> NDArray[np.float64]:
-        """Posterior intervals of documents' topic proportions: quantiles of `sample`.
-
-        Returns
-        -------
-        float64 array (2, documents, topics)
-            Lower and upper ends; ``level`` of the posterior lies between them.
-        """
-        number("level", level, 0.0, 1.0)
-        drawn = self.sample(X, n_samples=n_samples, burn_in=burn_in)
-        ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-        return np.asarray(np.quantile(drawn, ends, axis=0), np.float64)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Log-likelihood per token of held-out documents by document completion.
-
-        Half of each document's tokens, chosen by its content, give its topic proportions; the
-        value is the mean natural logarithm of the probability of the other half. Higher is better.
-        """
-        check_is_fitted(self)
-        corpus = self._corpus(X, reset=False)
-        halves = completion_halves(corpus.counts)
-        post = self.posterior_
-        with Workers(self.n_threads) as workers:
-            observed, scored = (parts.pairs_of(csr_array(half)) for half in halves)
-            return parts.completion(post.rows, post.alpha, observed, scored, workers.each)
-
-    def perplexity(self, X: Any) -> float:
-        """exp(-score(X)): how many equally likely terms the model hesitates between."""
-        return float(np.exp(-self.score(X)))
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -298,12 +158,16 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         container.save(path, self._payload(), self._manifest("model"))
 
     def _payload(self) -> dict[str, NDArray[Any]]:
-        """What a model file holds: the posterior; online models keep the state it follows from."""
-        return self.posterior_.arrays()
+        """What a model file holds; a model gives its own arrays."""
+        raise TypeError(f"{type(self).__name__} does not say what its file holds")
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take back what `_payload` gave."""
-        self.posterior_ = Posterior.from_arrays(arrays)
+        raise TypeError(f"{type(self).__name__} does not say how it is read from a file")
+
+    def _n_columns(self) -> int:
+        """How many columns the arrays that were learned are made for."""
+        raise TypeError(f"{type(self).__name__} does not say what it was fitted on")
 
     def _manifest(self, kind: str) -> dict[str, Any]:
         kept = {
@@ -340,11 +204,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             model._checked_parameters()
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
-        post = model.posterior_
-        if post.n_terms != model.n_features_in_:
+        if model._n_columns() != model.n_features_in_:
             raise ModelFileError("the model file's arrays and manifest disagree on the terms")
-        if learned.get("frame") and post.vocabulary is not None:
-            model.feature_names_in_ = np.array(list(post.vocabulary), dtype=object)
+        names = model.vocabulary_
+        if learned.get("frame") and names is not None:
+            model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
 
 

@@ -132,9 +132,8 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _fresh(self) -> Any:
         """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
         given = self._estimator()
-        runtime = [f.name for f in given._fields() if f.metadata.get("runtime")]
         values = given.get_params(deep=False)
-        how = {name: values.pop(name) for name in runtime}
+        how = {f.name: values.pop(f.name) for f in given._fields() if f.metadata.get("runtime")}
         return clone(type(given)(**values)).set_params(**how)
 
     def _first_corpus(self, X: Iterable[str] | Corpus) -> tuple[Corpus, Vectorizer]:
@@ -158,8 +157,8 @@ class TextModel(TransformerMixin, BaseEstimator):
     def unknown_shares(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """The share of each text's tokens that are not in the vocabulary; 0 without tokens."""
         corpus, lengths = self._read(X)
-        known = self.estimator_._aligned(corpus).doc_lengths()
-        return np.asarray((lengths - known) / np.maximum(lengths, 1), np.float64)
+        unknown = lengths - self.estimator_._aligned(corpus).doc_lengths()
+        return np.asarray(unknown / np.maximum(lengths, 1), np.float64)
 
     def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:
         """Counts of the known terms, and how many tokens each document has in all."""
@@ -181,8 +180,7 @@ class TextModel(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """Topic proportions of texts; rows sum to one."""
-        corpus = self.corpus(X)
-        return np.asarray(self.estimator_.transform(corpus), np.float64)
+        return np.asarray(self.estimator_.transform(self.corpus(X)), np.float64)
 
     @_if_able("predict")
     def predict(self, X: Iterable[str] | Corpus) -> Any:
@@ -202,6 +200,11 @@ class TextModel(TransformerMixin, BaseEstimator):
     def score(self, X: Iterable[str] | Corpus, y: Any = None) -> float:
         """The estimator's own score of texts; higher is better."""
         return float(self.estimator_.score(self.corpus(X), y))
+
+    @_if_able("log_likelihood")
+    def log_likelihood(self, X: Iterable[str] | Corpus) -> float:
+        """Log-likelihood per token of held-out texts."""
+        return float(self.estimator_.log_likelihood(self.corpus(X)))
 
     @_if_able("perplexity")
     def perplexity(self, X: Iterable[str] | Corpus) -> float:
@@ -263,8 +266,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         arrays = {_PREFIX + name: a for name, a in self.estimator_._payload().items()}
-        words = self.vectorizer_.stop_words_
-        if words is not None:
+        if (words := self.vectorizer_.stop_words_) is not None:
             arrays["vectorizer/stop_words"] = container.pack_strings(sorted(words))
         manifest = {
             "kind": _KIND,

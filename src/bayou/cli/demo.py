@@ -125,7 +125,7 @@ def _print_topics(out: Console, model: Any, train: Corpus) -> None:
 def _print_score(out: Console, model: Any, one_topic: Any, test: Corpus) -> None:
     out.print(
         "\nHeld-out documents, one half of each predicted from the other: "
-        f"{model.score(test):.3f} log-likelihood a token, "
+        f"{model.log_likelihood(test):.3f} log-likelihood a token, "
         f"perplexity {model.perplexity(test):,.0f} "
         f"(with one topic for all {one_topic.perplexity(test):,.0f})"
     )

@@ -52,7 +52,7 @@ def evaluate(
 
 
 def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
-    score = model.score(corpus)
+    score = model.log_likelihood(corpus)
     top = min(_TOP, corpus.n_terms)
     coherence = npmi(model.components_, corpus.counts, top_n=top) if top > 1 else [np.nan]
     return {

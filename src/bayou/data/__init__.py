@@ -2,7 +2,13 @@
 
 from bayou.data.container import load, pack_strings, peek, save, unpack_strings
 from bayou.data.corpus import Corpus
-from bayou.data.errors import BayouError, DataError, FractionalCountsWarning, ModelFileError
+from bayou.data.errors import (
+    BayouError,
+    DataError,
+    FractionalCountsWarning,
+    MissingTargetsWarning,
+    ModelFileError,
+)
 from bayou.data.readers import iter_records, read
 from bayou.data.synthetic import Truth, sample_lda
 from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
@@ -14,6 +20,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "FractionalCountsWarning",
+    "MissingTargetsWarning",
     "ModelFileError",
     "Truth",
     "Vectorizer",

@@ -20,6 +20,10 @@ class FractionalCountsWarning(UserWarning):
     """Fractional counts were rounded because whole tokens were needed."""
 
 
+class MissingTargetsWarning(UserWarning):
+    """Some documents came without a number to predict; they teach nothing about it."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """The end of an error message about a name that is not known: the nearest one that is.
 

@@ -104,7 +104,7 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
         )
     row: list[str | int] = []
     for label in entry:
-        if _is_missing(label):
+        if is_missing(label):
             continue
         if isinstance(label, str):
             row.append(str(label))
@@ -119,12 +119,11 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
 
 
 def _is_scalar(value: Any) -> bool:
-    return _is_missing(value) or isinstance(
-        value, int | float | np.integer | np.floating | np.bool_
-    )
+    return is_missing(value) or isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether this stands for a value that is not there: None, NaN, pandas' NA."""
     if value is None or type(value).__name__ == "NAType":
         return True
     return isinstance(value, float | np.floating) and math.isnan(value)
@@ -199,7 +198,7 @@ def parse_time(value: Any) -> np.datetime64:
     >>> str(parse_time(1789))
     '1789-01-01T00:00:00.000000'
     """
-    if _is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
+    if is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
         return np.datetime64("NaT", "us")
     try:
         if isinstance(value, np.datetime64):

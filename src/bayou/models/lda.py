@@ -35,7 +35,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.estimator import Estimator
 from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import fast, prior, sampler, topics
@@ -45,6 +44,7 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Callback, Info
 from bayou.run.shards import Workers
+from bayou.topic_estimator import TopicEstimator
 
 CHECK = 10  # sweeps between two scores of a sampler
 APART = 5  # sweeps between two that are kept
@@ -169,7 +169,7 @@ def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: 
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LDA(Estimator):
+class LDA(TopicEstimator):
     """Latent Dirichlet allocation on a corpus that fits in memory.
 
     Parameters

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -30,7 +30,6 @@ from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
-from bayou.estimator import Estimator
 from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import prior, stream, topics
@@ -39,6 +38,7 @@ from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
+from bayou.topic_estimator import TopicEstimator
 
 LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
 
@@ -96,7 +96,7 @@ def _at_rest(state: State, tol: float) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineLDA(Estimator):
+class OnlineLDA(TopicEstimator):
     """Latent Dirichlet allocation learned from mini-batches, in memory that does not grow.
 
     Parameters
@@ -220,7 +220,7 @@ class OnlineLDA(Estimator):
         corpus.tokens()  # warns
         rounded = corpus.counts.copy()
         np.rint(rounded.data, out=rounded.data)
-        return Corpus.from_matrix(rounded, vocabulary=corpus.vocabulary)
+        return replace(corpus, counts=rounded)
 
     def _learn(
         self,
@@ -245,7 +245,7 @@ class OnlineLDA(Estimator):
                 state = update(state, batch, p, self.seed_, workers.each)
                 self.state_ = state  # counts change in place: an error later on must not part them
                 if watch is not None and (state.step - begin.step) % watch[0] == 0:
-                    score = self.score(watch[1])
+                    score = self.log_likelihood(watch[1])
                     scores = np.append(state.scores, score)
                     steps = np.append(state.score_steps, state.step)
                     self.state_ = state = state._replace(scores=scores, score_steps=steps)
