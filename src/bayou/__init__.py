@@ -5,6 +5,7 @@ from bayou.data import Corpus, DataError, ModelFileError, Vectorizer, Vocabulary
 from bayou.estimator import load
 from bayou.explanation import Explanation
 from bayou.models.lda import LDA
+from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
 from bayou.models.online_lda import OnlineLDA
 from bayou.text_model import TextModel
 
@@ -13,6 +14,8 @@ __all__ = [
     "Corpus",
     "DataError",
     "Explanation",
+    "MedLDAClassifier",
+    "MedLDARegressor",
     "ModelFileError",
     "OnlineLDA",
     "TextModel",

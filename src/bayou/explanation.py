@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,57 @@ class Explanation:
         total = self.counts.sum()
         scale = (1.0 - self.base.sum()) / total if total else 0.0
         return np.asarray(self.topics * self.counts[:, None] * scale, np.float64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginExplanation:
+    """Where the scores of one document come from.
+
+    ``base + parts.sum(axis=0)`` is ``scores``: every score comes from terms, through topics or directly, and
+    from what is the same for all documents.
+
+    Parameters
+    ----------
+    classes : array
+        What the tasks are named after; two classes are one task, which speaks for the second.
+    terms : tuple of str
+        The known terms of the document.
+    counts : float64 array (terms,)
+    shares : float64 array (terms, topics)
+        What each term adds to the document's average topics; all add up to one.
+    weights : float64 array (topics, tasks)
+    words : float64 array (terms, tasks)
+        What terms say directly, beside the topics; zero without a word residual.
+    base : float64 array (tasks,)
+        The part that no term decides.
+    """
+
+    classes: NDArray[Any]
+    terms: tuple[str, ...]
+    counts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    words: NDArray[np.float64]
+    base: NDArray[np.float64]
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """What each term adds to each score (terms, tasks)."""
+        return np.asarray(self.shares @ self.weights + self.words, np.float64)
+
+    @property
+    def topic_parts(self) -> NDArray[np.float64]:
+        """What each topic adds to each score (topics, tasks)."""
+        return np.asarray(self.shares.sum(axis=0)[:, None] * self.weights, np.float64)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The scores that are explained (tasks,)."""
+        return np.asarray(self.base + self.parts.sum(axis=0), np.float64)
+
+    def term_topic(self, task: int) -> NDArray[np.float64]:
+        """What each term adds to one score through each topic (terms, topics)."""
+        return np.asarray(self.shares * self.weights[:, task], np.float64)
 
 
 def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explanation:

@@ -133,14 +133,20 @@ def proportions(doc_topic: NDArray[np.float32], alpha: NDArray[np.float64]) -> N
 
 
 def check_arrays(
-    name: str, array: Any, dtype: Any, shape: tuple[int, ...], *, finite: bool = True
+    name: str,
+    array: Any,
+    dtype: Any,
+    shape: tuple[int, ...],
+    *,
+    finite: bool = True,
+    signed: bool = False,
 ) -> None:
     """Refuse an array of a model file that cannot be what its name says."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
         raise ModelFileError(
             f"the model file's array {name!r} is missing or does not fit the others; save it again"
         )
-    if finite and not (np.isfinite(array) & (array >= 0)).all():
+    if finite and not (np.isfinite(array) & ((array >= 0) | signed)).all():
         raise ModelFileError(f"the model file's array {name!r} holds impossible numbers")
 
 

@@ -138,7 +138,7 @@ def _coded(
     return every, to[inverse] if len(to) else np.zeros(0, np.int32)
 
 
-def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None) -> Labels:
+def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None, n_least: int = 2) -> Labels:
     """One class a document, with missing ones."""
     values, known = _plain(given)
     every = None if every is None else np.unique(every)
@@ -147,11 +147,13 @@ def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None) -> Labels
     classes, found = _coded(values, every)
     codes = np.full(len(known), -1, np.int32)
     codes[known] = found
-    return _one_class_each(classes, codes)
+    return _one_class_each(classes, codes, n_least)
 
 
-def _one_class_each(classes: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> Labels:
-    if len(classes) < 2:
+def _one_class_each(
+    classes: npt.NDArray[Any], codes: npt.NDArray[np.int32], n_least: int
+) -> Labels:
+    if len(classes) < n_least:
         raise DataError(
             f"a classifier needs at least two classes; all labels are {classes.tolist()[0]!r:.80}"
         )
@@ -217,7 +219,10 @@ def of_matrix(given: Any, names: list[str] | None, every: npt.NDArray[Any] | Non
 
 
 def of_corpus(
-    corpus: Corpus | None, every: npt.NDArray[Any] | None, multi_label: bool | None
+    corpus: Corpus | None,
+    every: npt.NDArray[Any] | None,
+    multi_label: bool | None,
+    n_least: int = 2,
 ) -> Labels:
     """The labels that a corpus carries."""
     if corpus is None or corpus.labels is None:
@@ -241,7 +246,7 @@ def of_corpus(
     classes, to = np.unique(classes, return_inverse=True)
     codes = np.full(corpus.n_docs, -1, np.int32)
     codes[n_each > 0] = to[labels.indices]
-    return _one_class_each(classes, codes)
+    return _one_class_each(classes, codes, n_least)
 
 
 def _ranges(indptr: npt.NDArray[Any]) -> Iterable[tuple[int, int]]:

@@ -36,6 +36,7 @@ def read_labels(
     corpus: Corpus | None = None,
     classes: Any = None,
     multi_label: bool | None = None,
+    several: bool = True,
 ) -> Labels:
     """Read what a classifier is given.
 
@@ -58,6 +59,9 @@ def read_labels(
     multi_label : bool, optional
         What has been settled before: several labels a document (True) or classes (False).
 
+    several : bool
+        Whether there must be two classes at least, as learning needs; measuring does not.
+
     Examples
     --------
     >>> read_labels(["b", None, "a"], 3)[:3]
@@ -69,17 +73,19 @@ def read_labels(
     _some(n_docs)
     every = None if classes is None else listed_classes(classes)
     if y is None:
-        return of_corpus(corpus, every, multi_label)
+        return of_corpus(corpus, every, multi_label, n_least=2 if several else 1)
     given = one_array(y)
     if given.shape[0] != n_docs:
         raise _unequal(n_docs, given.shape[0])
-    several = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
-    if multi_label is not None and multi_label is not several:
+    lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
+    if multi_label is not None and multi_label is not lists:
         what = ("one class", "label lists or an indicator matrix")
         raise DataError(f"y must give each document {what[multi_label]}, as it did before")
     if given.ndim == 2:
         return of_matrix(given, column_names(y), every)
-    return of_lists(given.tolist(), every) if several else of_vector(given, every)
+    if lists:
+        return of_lists(given.tolist(), every)
+    return of_vector(given, every, n_least=2 if several else 1)
 
 
 def signs(labels: Labels) -> npt.NDArray[np.int8]:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 
-_TOPIC, _DOC = 1, 2
+_TOPIC, _DOC, _WEIGHT, _NOISE = 1, 2, 3, 4
 
 
 class Truth(NamedTuple):
@@ -88,6 +88,61 @@ def sample_lda(
     counts = sp.coo_array((np.ones(len(z)), (docs, terms)), shape=(n_docs, n_terms))
     corpus = Corpus.from_matrix(sp.csr_array(counts))
     return corpus, Truth(topics, doc_topics, indptr, z[order].astype(np.uint16))
+
+
+def sample_med_lda(
+    n_docs: int,
+    n_topics: int,
+    n_terms: int,
+    *,
+    n_classes: int = 2,
+    doc_length: float = 50.0,
+    alpha: npt.ArrayLike = 0.1,
+    beta: npt.ArrayLike = 0.01,
+    noise: float = 0.1,
+    seed: int = 0,
+) -> tuple[Corpus, Truth]:
+    """Draw a corpus whose labels follow from its topics.
+
+    Words as in `sample_lda`; eta_i ~ N(0, I) for each class; the class of a document is the one with the largest
+    eta_i . zbar_d + noise e, the target of a document eta_0 . zbar_d + noise e, e ~ N(0, 1). Documents without
+    tokens have zbar = 0.
+
+    Parameters
+    ----------
+    n_docs, n_topics, n_terms, doc_length, alpha, beta, seed
+        As in `sample_lda`.
+    n_classes : int
+        Classes, named "class 0" and on; 0 or 1 gives targets instead.
+    noise : float
+
+    Examples
+    --------
+    >>> corpus, truth = sample_med_lda(3, 2, 5, n_classes=2, seed=1)
+    >>> corpus.n_labels, truth.topics.shape
+    (2, (2, 5))
+    """
+    if not isinstance(n_classes, int | np.integer) or n_classes < 0:
+        raise DataError(f"n_classes must be a whole number >= 0, got {n_classes!r}")
+    corpus, truth = sample_lda(
+        n_docs, n_topics, n_terms, doc_length=doc_length, alpha=alpha, beta=beta, seed=seed
+    )
+    weights = np.array(
+        [_generator(seed, _WEIGHT, i).normal(size=n_topics) for i in range(max(n_classes, 1))]
+    )
+    docs = np.repeat(np.arange(n_docs), np.diff(truth.indptr))
+    zbar = np.zeros((n_docs, n_topics))
+    np.add.at(zbar, (docs, truth.assignments), 1.0)
+    zbar /= np.maximum(zbar.sum(axis=1, keepdims=True), 1.0)
+    error = np.array(
+        [_generator(seed, _NOISE, d).normal(size=len(weights)) for d in range(n_docs)]
+    ).reshape(n_docs, len(weights))
+    scores = zbar @ weights.T + noise * error
+    if n_classes < 2:
+        return Corpus.from_matrix(corpus.counts, targets=scores[:, 0]), truth
+    names = [f"class {i}" for i in range(n_classes)]
+    found = [names[i] for i in scores.argmax(axis=1)]
+    return Corpus.from_matrix(corpus.counts, labels=found, label_names=names), truth
 
 
 def _generator(seed: int, purpose: int, number: int) -> np.random.Generator:

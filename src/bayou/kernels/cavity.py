@@ -95,7 +95,10 @@ def zbar_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
     indptr, terms, _ = pairs
     n_topics = alpha.size
     longest = _longest(indptr, lo, hi)
-    gamma, phi = np.empty((longest, n_topics), np.float32), np.empty((longest, n_topics), np.float32)
+    gamma, phi = (
+        np.empty((longest, n_topics), np.float32),
+        np.empty((longest, n_topics), np.float32),
+    )
     totals = np.empty((2, n_topics), np.float32)
     for d in range(lo, hi):
         a, n = indptr[d], indptr[d + 1] - indptr[d]
@@ -104,6 +107,31 @@ def zbar_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
             for k in range(n_topics):
                 phi[j, k] = rows[v, k]
         _settle(out, d, gamma, phi, pairs, a, n, totals, alpha, term_weight, n_iter)
+
+
+@jit
+def share_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
+    """``out[j]`` = what pair j adds to the zbar of its document, for the pairs of documents lo .. hi."""
+    indptr, terms, counts = pairs
+    n_topics = alpha.size
+    longest = _longest(indptr, lo, hi)
+    gamma, phi = (
+        np.empty((longest, n_topics), np.float32),
+        np.empty((longest, n_topics), np.float32),
+    )
+    totals, whole = np.empty((2, n_topics), np.float32), np.empty((1, n_topics), np.float32)
+    for d in range(lo, hi):
+        a, n = indptr[d], indptr[d + 1] - indptr[d]
+        mass = _ZERO
+        for j in range(n):
+            mass += counts[a + j] * term_weight[terms[a + j]]
+            for k in range(n_topics):
+                phi[j, k] = rows[terms[a + j], k]
+        _settle(whole, 0, gamma, phi, pairs, a, n, totals, alpha, term_weight, n_iter)
+        for j in range(n):
+            w = counts[a + j] * term_weight[terms[a + j]] / mass
+            for k in range(n_topics):
+                out[a + j, k] = w * gamma[j, k]
 
 
 @jit
@@ -130,7 +158,10 @@ def zbar_without(out, pairs, lo, hi, counted, own, alpha, beta, term_weight, n_i
     n_topics = alpha.size
     vbeta = beta * np.float32(term_topic.shape[0])
     longest = _longest(indptr, lo, hi)
-    gamma, phi = np.empty((longest, n_topics), np.float32), np.empty((longest, n_topics), np.float32)
+    gamma, phi = (
+        np.empty((longest, n_topics), np.float32),
+        np.empty((longest, n_topics), np.float32),
+    )
     totals, inv = np.empty((2, n_topics), np.float32), np.empty(n_topics, np.float32)
     for d in range(lo, hi):
         a, n = indptr[d], indptr[d + 1] - indptr[d]

@@ -187,7 +187,9 @@ def draw_weights(eta, mean, zbar, omega, kappa, lo, hi, variance, seed, sweep):
 
 
 @jit
-def draw_coordinates(eta, mean, columns, fitted, omega, kappa, lo, hi, variance, n_passes, seed, sweep):
+def draw_coordinates(
+    eta, mean, columns, fitted, omega, kappa, lo, hi, variance, n_passes, seed, sweep
+):
     """The weights of tasks lo .. hi one coordinate after the other; ``omega``, ``kappa`` are (tasks x documents).
 
     P_k = 1 / s + sum_d omega_d zbar_dk**2, m_k = sum_d zbar_dk (kappa_d - omega_d (f_d - eta_k zbar_dk)) / P_k.
@@ -201,19 +203,19 @@ def draw_coordinates(eta, mean, columns, fitted, omega, kappa, lo, hi, variance,
     for i in range(lo, hi):
         stream[0] = key(seed, WEIGHTS, sweep, i)
         for d in range(n_docs):
-            f[i - lo, d] = 0.0
+            f[d] = 0.0
         for k in range(eta.shape[1]):
             for j in range(indptr[k], indptr[k + 1]):
-                f[i - lo, docs[j]] += eta[i, k] * values[j]
+                f[docs[j]] += eta[i, k] * values[j]
         for _ in range(n_passes):
             for k in range(eta.shape[1]):
                 precision, linear, old = 1.0 / variance, 0.0, np.float64(eta[i, k])
                 for j in range(indptr[k], indptr[k + 1]):
                     d, a = docs[j], np.float64(values[j])
                     precision += omega[i, d] * a * a
-                    linear += a * (kappa[i, d] - omega[i, d] * (f[i - lo, d] - old * a))
+                    linear += a * (kappa[i, d] - omega[i, d] * (f[d] - old * a))
                 mean[i, k] = linear / precision
                 new = mean[i, k] + draw_normal(stream) / math.sqrt(precision)
                 eta[i, k] = new
                 for j in range(indptr[k], indptr[k + 1]):
-                    f[i - lo, docs[j]] += (np.float64(eta[i, k]) - old) * values[j]
+                    f[docs[j]] += (np.float64(eta[i, k]) - old) * values[j]

@@ -52,7 +52,9 @@ def row_into(gram, k, eta, omega, d):
         a, b = omega[d, i] * eta[i, k], omega[d, i + 1] * eta[i + 1, k]
         c, e = omega[d, i + 2] * eta[i + 2, k], omega[d, i + 3] * eta[i + 3, k]
         for j in range(n_topics):
-            gram[k, j] += (a * eta[i, j] + b * eta[i + 1, j]) + (c * eta[i + 2, j] + e * eta[i + 3, j])
+            gram[k, j] += (a * eta[i, j] + b * eta[i + 1, j]) + (
+                c * eta[i + 2, j] + e * eta[i + 3, j]
+            )
     for i in range(whole, n_tasks):
         a = omega[d, i] * eta[i, k]
         for j in range(n_topics):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import LINE, prefetch
-from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
+from bayou.kernels.rng import GOLDEN, INIT, ORDER, TOKEN, below, key, unit
 from bayou.kernels.tilt import add_row, exp_into, lay_out, largest, lean_into, leave_into, row_into
 from bayou.kernels.token import count_document, pick
 
@@ -129,3 +129,25 @@ def count_tokens(counts, topic, terms, z):
     for i in range(z.size):
         counts[terms[i], z[i]] += _ONE
         topic[z[i]] += _ONE
+
+
+@jit
+def start_uniform(z, indptr, ids, lo, hi, n_topics, seed):
+    """Topics at random for the tokens of documents lo .. hi."""
+    for d in range(lo, hi):
+        at = key(seed, INIT, 6, ids[d])
+        for i in range(indptr[d], indptr[d + 1]):
+            at += GOLDEN
+            z[i] = np.int64(unit(at) * n_topics)
+
+
+@jit
+def shuffle_tokens(terms, indptr, ids, seed):
+    """Shuffle the tokens of each document by its key (Fisher-Yates)."""
+    stream = np.empty(1, np.uint64)
+    for d in range(ids.size):
+        stream[0] = key(seed, ORDER, 1, ids[d])
+        lo = indptr[d]
+        for i in range(indptr[d + 1] - lo - 1, 0, -1):
+            j = below(stream, i + 1)
+            terms[lo + i], terms[lo + j] = terms[lo + j], terms[lo + i]

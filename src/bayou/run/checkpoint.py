@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayou.data import container
 from bayou.data.errors import ModelFileError
+from bayou.run.loop import Info
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -57,3 +59,38 @@ def read(path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any
             "give the same data and parameters, or another path"
         )
     return state_of(kind, arrays)
+
+
+def digest(arrays: Iterable[NDArray[Any]]) -> str:
+    """A fingerprint of data, to tell whether training goes on with the same."""
+    out = hashlib.sha256()
+    for array in arrays:
+        out.update(np.ascontiguousarray(array).tobytes())
+    return out.hexdigest()
+
+
+class Saver:
+    """Writes a checkpoint every so many passes, and one when training is stopped in between.
+
+    ``path`` None writes nothing. ``describe`` gives what a checkpoint must agree with.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None, every: int, describe: Callable[[], Any]
+    ) -> None:
+        self.path, self.every = path, every
+        self.manifest = None if path is None else describe()
+
+    def read(self, kind: type[T]) -> T | None:
+        """The state to go on from, if there is one."""
+        return None if self.path is None else read(self.path, kind, self.manifest or {})
+
+    def after(self, state: Any, info: Info) -> None:
+        """After each pass."""
+        if self.path is not None and info.step % self.every == 0:
+            write(self.path, state, self.manifest or {})
+
+    def stopped(self, state: Any, info: Info) -> None:
+        """When a callback or the time has ended training."""
+        if self.path is not None and info.step % self.every:
+            write(self.path, state, self.manifest or {})

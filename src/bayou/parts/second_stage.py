@@ -1,0 +1,281 @@
+"""What is fitted once the topics stand: linear weights on features no label has shaped, and probabilities.
+
+In a chain the labels have shaped the topics of the very documents they belong to, so its weights see features
+that new documents never have. Weights refitted on leave-one-out features (`features.zbar_without`) see what
+will come, and words beside topics (the residual) are then given no more than the topics leave to explain.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array, hstack
+from scipy.special import expit, log_softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
+
+from bayou.data.supervision import Labels
+from bayou.parts.topics import F32, F64, Each
+from bayou.response import Response
+
+N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
+RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
+_STEPS = 50
+
+
+class Evidence(NamedTuple):
+    """What the second stage learns from; rows are documents in one order throughout."""
+
+    zbar: F32  # leave-one-out average topics
+    words: csr_array | None  # of unit length, where words take part
+    y: F32  # signs, or numbers with NaN
+    cost: F32  # 0 where nothing is known
+    term_weight: F32
+    word_weight: F32
+    chain: F64  # weights as the chains have them (topics x tasks)
+    draws: F32
+    n_members: int
+    separate: bool  # a chain for each task: a task sees its own chain's topics
+
+
+class Plan(NamedTuple):
+    """How the second stage goes about it."""
+
+    refit: bool
+    strength: float  # C of the classifiers, 1 / ridge of the regressions
+    q: float  # weight of words beside topics, 0 for none
+    logistic: bool
+    seed: int
+
+
+def stack(zbar: F32, words: csr_array | None, q: float) -> Any:
+    """Topics, and words scaled by q: their weights then have q**2 times the variance."""
+    if words is None:
+        return zbar.astype(np.float64)
+    return hstack([csr_array(zbar.astype(np.float64)), words * q], format="csr")
+
+
+def fit_margins(
+    features: Any, y: F32, cost: F32, strength: float, logistic: bool, seed: int, each: Each
+) -> tuple[F64, F64]:
+    """One linear classifier a task on the documents with a label: weights (features x tasks), intercepts."""
+    n_tasks = y.shape[1]
+    weights, intercept = np.zeros((features.shape[1], n_tasks)), np.zeros(n_tasks)
+
+    def work(lo: int, hi: int) -> None:
+        for i in range(lo, hi):
+            use = np.flatnonzero(cost[:, i] > 0)
+            signs = y[use, i]
+            if len(use) == 0 or signs.min() == signs.max():
+                intercept[i] = 0.0 if len(use) == 0 else float(signs[0])
+                continue
+            kind = LogisticRegression if logistic else LinearSVC
+            extra = {"solver": "liblinear"} if logistic else {}
+            machine = kind(C=strength, random_state=seed & 0x7FFFFFFF, max_iter=2000, **extra)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                machine.fit(features[use], signs, sample_weight=cost[use, i])
+            weights[:, i], intercept[i] = machine.coef_[0], machine.intercept_[0]
+
+    each(work, np.arange(n_tasks + 1, dtype=np.int64), 1e7)
+    return weights, intercept
+
+
+def fit_numbers(features: Any, y: F64, weight: F64, ridge: float) -> tuple[F64, F64, F64, F64]:
+    """Ridge regression a target: weights, intercepts, noise variance, covariance of the weights.
+
+    The covariance (targets x features x features) has no rows where the features are sparse.
+    """
+    n_features, n_targets = features.shape[1], y.shape[1]
+    weights, intercept = np.zeros((n_features, n_targets)), np.zeros(n_targets)
+    noise = np.ones(n_targets)
+    dense = isinstance(features, np.ndarray)
+    covariance = np.zeros((n_targets if dense else 0, n_features, n_features))
+    for t in range(n_targets):
+        use = np.flatnonzero(~np.isnan(y[:, t]) & (weight > 0))
+        machine = Ridge(alpha=ridge, solver="cholesky" if dense else "sparse_cg", tol=1e-6)
+        machine.fit(features[use], y[use, t], sample_weight=weight[use])
+        weights[:, t], intercept[t] = machine.coef_, machine.intercept_
+        residual = y[use, t] - machine.predict(features[use])
+        spare = 1.0
+        if dense:
+            centred = features[use] - np.average(features[use], axis=0, weights=weight[use])
+            gram = centred.T @ (centred * weight[use, None])
+            inverse = np.linalg.inv(gram + ridge * np.eye(n_features))
+            spare = max(1.0 - np.trace(inverse @ gram) / max(len(use), 1), 0.05)
+            covariance[t] = inverse
+        noise[t] = np.average(residual**2, weights=weight[use]) / spare
+        if dense:
+            covariance[t] *= noise[t]
+    return weights, intercept, noise, covariance
+
+
+def temperature(scores: F64, codes: Any) -> float:
+    """The slope s for which softmax(s f) has the greatest likelihood of the classes."""
+
+    def loss(log_slope: float) -> float:
+        picked = log_softmax(scores * np.exp(log_slope), axis=1)[np.arange(len(codes)), codes]
+        return float(-picked.mean())
+
+    if len(codes) == 0:
+        return 1.0
+    return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
+
+
+def sigmoid(scores: F64, signs: Any) -> tuple[float, float]:
+    """Slope and offset with p = 1 / (1 + exp(-(slope f + offset))), by Newton's method [Platt99].
+
+    [Platt99] Platt. Probabilistic outputs for support vector machines. 1999. Targets are drawn in as
+    there, so that separable scores do not give certainty.
+    """
+    n_yes, n_no = int((signs > 0).sum()), int((signs < 0).sum())
+    if n_yes == 0 or n_no == 0:
+        return 1.0, 0.0
+    target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))
+    scale = max(float(np.abs(scores).mean()), 1e-12)
+    x = np.column_stack([scores / scale, np.ones(len(scores))])
+    at = np.array([1.0, 0.0])
+
+    def loss(b: F64) -> float:
+        return float(np.logaddexp(0.0, x @ b).sum() - (target * (x @ b)).sum())
+
+    for _ in range(_STEPS):
+        p = expit(x @ at)
+        gradient = x.T @ (p - target)
+        hessian = (x * (p * (1.0 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        step, now, size = np.linalg.solve(hessian, gradient), loss(at), 1.0
+        while size > 1e-6 and loss(at - size * step) > now:
+            size *= 0.5
+        at = at - size * step
+        if np.abs(size * step).max() < 1e-8:
+            break
+    return float(at[0] / scale), float(at[1])
+
+
+def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan, each: Each) -> Response:
+    """Weights, intercepts and probabilities of a classifier; ``order`` brings labels to the evidence's order."""
+    n_topics, n_tasks = seen.chain.shape
+    weights, intercept = seen.chain, np.zeros(n_tasks)
+    words = np.zeros((0, n_tasks))
+    out = scores = seen.zbar.astype(np.float64) @ weights
+    if plan.refit or plan.q > 0:
+        weights, words, intercept = _margins(seen, plan, each, np.arange(len(seen.y)))
+        out = scores = _total(seen, weights, words, intercept, plan.q)
+        if plan.q > 0:
+            scores = np.zeros_like(out)
+            part = np.arange(len(seen.y)) % N_FOLDS
+            for fold in range(N_FOLDS):
+                fitted = _margins(seen, plan, each, np.flatnonzero(part != fold))
+                scores[part == fold] = _total(seen, *fitted, plan.q)[part == fold]
+    slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
+    known = np.flatnonzero(labels.known[order])
+    if labels.kind == "multi-class":
+        slope[:] = temperature(scores[known], labels.codes[order][known])
+    else:
+        for i in range(n_tasks):
+            slope[i], offset[i] = sigmoid(scores[known, i], seen.y[known, i])
+    share = 1.0 if plan.q == 0 else _share(seen.zbar @ weights, out, labels.kind)
+    none = np.zeros((0, n_topics, n_topics))
+    return Response(
+        kind=labels.kind, classes=labels.classes, weights=weights, intercept=intercept,
+        term_weight=seen.term_weight, slope=slope, offset=offset, share=share, draws=seen.draws,
+        noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
+        n_members=seen.n_members, **_beside(seen, words, plan.q),
+    )  # fmt: skip
+
+
+def _beside(seen: Evidence, words: F64, q: float) -> dict[str, Any]:
+    if q == 0:
+        return {}
+    return {"words": (words * q).astype(np.float32), "word_weight": seen.word_weight}
+
+
+def _margins(seen: Evidence, plan: Plan, each: Each, use: Any) -> tuple[F64, F64, F64]:
+    """Weights of topics and words and intercepts, learned from some of the documents."""
+    n_topics, n_tasks = seen.chain.shape
+    words = None if plan.q == 0 or seen.words is None else seen.words[use]
+    rest = (plan.strength, plan.logistic, plan.seed, each)
+    if not seen.separate:
+        found = stack(seen.zbar[use], words, plan.q)
+        both, intercept = fit_margins(found, seen.y[use], seen.cost[use], *rest)
+        return both[:n_topics], both[n_topics:], intercept
+    size = n_topics // n_tasks
+    weights, intercept = np.zeros((n_topics, n_tasks)), np.zeros(n_tasks)
+    beside = np.zeros((0 if words is None else words.shape[1], n_tasks))
+    for i in range(n_tasks):
+        at, task = slice(i * size, (i + 1) * size), slice(i, i + 1)
+        found = stack(seen.zbar[use, at], words, plan.q)
+        one, intercept[task] = fit_margins(found, seen.y[use, task], seen.cost[use, task], *rest)
+        weights[at, i], beside[:, i] = one[:size, 0], one[size:, 0]
+    return weights, beside, intercept
+
+
+def _total(seen: Evidence, weights: F64, words: F64, intercept: F64, q: float) -> F64:
+    out = seen.zbar.astype(np.float64) @ weights + intercept
+    if q > 0 and seen.words is not None:
+        out += (seen.words @ words) * q
+    return np.asarray(out, np.float64)
+
+
+def _share(topic_part: F64, total: F64, kind: str) -> float:
+    """The part of the margins that topics carry.
+
+    Of classes: of what the winner is ahead of the runner-up; else of the positive scores.
+    """
+    if kind == "multi-class":
+        best = np.argsort(total, axis=1)[:, -2:]
+        at = np.arange(len(total))
+        lead = total[at, best[:, 1]] - total[at, best[:, 0]]
+        mine = topic_part[at, best[:, 1]] - topic_part[at, best[:, 0]]
+        return float(mine.sum() / max(lead.sum(), 1e-12))
+    positive = total > 0
+    return float(topic_part[positive].sum() / max(total[positive].sum(), 1e-12))
+
+
+def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> Response:
+    """Weights and noise of a regression. ``scale`` = (mean, deviation) of the targets that chains were given."""
+    n_topics, n_tasks = seen.chain.shape
+    weight = seen.cost.max(axis=1).astype(np.float64)
+    weight /= max(float(weight.max()), 1e-300)
+    y = np.where(seen.cost > 0, seen.y, np.nan).astype(np.float64)
+    words = np.zeros((0, n_tasks))
+    covariance = np.zeros((0, n_topics, n_topics))
+    if plan.refit or plan.q > 0:
+        found = stack(seen.zbar, seen.words if plan.q > 0 else None, plan.q)
+        both, intercept, noise, covariance = fit_numbers(found, y, weight, 1.0 / plan.strength)
+        weights, words = both[:n_topics], both[n_topics:]
+        if plan.q > 0:
+            covariance, noise = covariance[:, :n_topics, :n_topics], _noise(found, y, weight, plan)
+    else:
+        weights, intercept = seen.chain, np.zeros(n_tasks)
+        gap = y - seen.zbar.astype(np.float64) @ weights
+        noise = np.nanmean(gap**2, axis=0)
+        spread = seen.draws.astype(np.float64) - weights
+        covariance = np.einsum("skt,sjt->tkj", spread, spread) / max(len(spread) - 1, 1)
+    mean, deviation = scale
+    out = seen.zbar.astype(np.float64) @ weights
+    total = out + intercept + ((seen.words @ words) * plan.q if plan.q > 0 else 0.0)
+    share = float(np.var(out) / max(np.var(total), 1e-300)) if plan.q > 0 else 1.0
+    centre = seen.zbar.mean(axis=0, dtype=np.float64) if plan.refit else np.zeros(n_topics)
+    return Response(
+        kind="regression", classes=names, weights=weights * deviation,
+        intercept=intercept * deviation + mean, term_weight=seen.term_weight,
+        slope=np.ones(n_tasks), offset=np.zeros(n_tasks), share=share,
+        draws=seen.draws * deviation.astype(np.float32), noise=noise * deviation**2,
+        covariance=covariance * deviation[:, None, None] ** 2, centre=centre,
+        n_members=seen.n_members, **_beside(seen, words * deviation, plan.q),
+    )  # fmt: skip
+
+
+def _noise(found: Any, y: F64, weight: F64, plan: Plan) -> F64:
+    """Mean square of what predictions miss, each document by weights fitted without it (in folds)."""
+    part, gap = np.arange(len(y)) % N_FOLDS, np.zeros_like(y)
+    for fold in range(N_FOLDS):
+        use = np.flatnonzero(part != fold)
+        weights, intercept, *_ = fit_numbers(found[use], y[use], weight[use], 1.0 / plan.strength)
+        gap[part == fold] = (y - (found @ weights + intercept))[part == fold]
+    return np.asarray(np.nanmean(gap**2, axis=0), np.float64)

@@ -1,0 +1,313 @@
+"""The bases of topic models that predict: what follows from a `Posterior` and a `Response`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import norm
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.data.corpus import Corpus
+from bayou.data.counts import is_frame
+from bayou.data.supervision import read_labels
+from bayou.explanation import MarginExplanation
+from bayou.parameters import number
+from bayou.parts import features, topics
+from bayou.parts.topics import F32, F64, Each
+from bayou.posterior import proportions
+from bayou.response import Response
+from bayou.run.shards import Workers
+from bayou.topic_estimator import TopicEstimator
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SupervisedEstimator(TopicEstimator, abstract=True):
+    """A topic model with weights for tasks. Topics of several chains stand side by side.
+
+    Attributes
+    ----------
+    response_ : Response
+    weights_ : float64 array (topics, tasks)
+        What a topic speaks for, and against.
+    """
+
+    tf: str = "log"
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Weight of every topic in every task."""
+        check_is_fitted(self)
+        return self.response_.weights
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_") and hasattr(self, "response_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    # -- inference under fixed topics ----------------------------------------------------------
+
+    def _members(self) -> list[tuple[F32, F64]]:
+        """Topics (terms x topics) and prior of each chain."""
+        post, n = self.posterior_, self.response_.n_members
+        if n == 1:
+            return [(post.rows, post.alpha)]
+        size = post.n_topics // n
+        cuts = [slice(i * size, (i + 1) * size) for i in range(n)]
+        return [(np.ascontiguousarray(post.rows[:, c]), post.alpha[c]) for c in cuts]
+
+    def _features(self, counts: csr_array, each: Each) -> F32:
+        """Average topics of documents under every chain (documents, topics)."""
+        pairs = topics.pairs_of(features.damped(counts, self.tf))
+        weight = self.response_.term_weight
+        found = [features.zbar(rows, alpha, weight, pairs, each) for rows, alpha in self._members()]
+        return found[0] if len(found) == 1 else np.hstack(found)
+
+    def _scores(self, X: Any) -> F64:
+        """Score of every task for every document."""
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        with Workers(self.n_threads) as workers:
+            zbar = self._features(corpus.counts, workers.each)
+        return scores(self.response_, zbar, corpus.counts)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Topic proportions of documents; rows sum to one, over all chains together.
+
+        A row depends on that row alone, and nothing in the model changes. Labels are not used.
+        Documents without known terms get the prior mean.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        pairs = topics.pairs_of(features.damped(corpus.counts, self.tf))
+        with Workers(self.n_threads) as workers:
+            found = [
+                proportions(topics.expected_counts(rows, alpha, pairs, workers.each), alpha)
+                for rows, alpha in self._members()
+            ]
+        return np.hstack(found) / len(found)
+
+    def explain(self, X: Any) -> list[MarginExplanation]:
+        """Where the scores of documents come from: term by term, through topics, for every task.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms)
+
+        Returns
+        -------
+        list of MarginExplanation
+            Their parts add up to the scores, `decision_function` or `predict`.
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        resp, counts = self.response_, corpus.counts
+        pairs = topics.pairs_of(features.damped(counts, self.tf))
+        shares = np.hstack(
+            [features.term_shares(rows, a, resp.term_weight, pairs) for rows, a in self._members()]
+        )
+        names = self.vocabulary_ or [f"x{v}" for v in range(self.n_features_in_)]
+        empty = np.concatenate([a / a.sum() for _, a in self._members()]) @ resp.weights
+        words = None
+        if resp.words is not None and resp.word_weight is not None:
+            words = features.unit_words(counts, resp.word_weight)
+        out = []
+        for d in range(corpus.n_docs):
+            at = slice(counts.indptr[d], counts.indptr[d + 1])
+            terms = counts.indices[at]
+            beside = np.zeros((len(terms), resp.n_tasks))
+            if words is not None and resp.words is not None:
+                beside = words.data[at][:, None] * resp.words[terms].astype(np.float64)
+            out.append(
+                MarginExplanation(
+                    classes=resp.classes,
+                    terms=tuple(names[v] for v in terms),
+                    counts=counts.data[at].astype(np.float64),
+                    shares=shares[at].astype(np.float64),
+                    weights=resp.weights,
+                    words=beside,
+                    base=resp.intercept + (empty if len(terms) == 0 else 0.0),
+                )
+            )
+        return out
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        return {**super()._payload(), **self.response_.arrays()}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(arrays)
+        shape = self.posterior_.n_terms, self.posterior_.n_topics
+        self.response_ = Response.from_arrays(arrays, shape)
+
+
+def scores(resp: Response, zbar: F32, counts: csr_array) -> F64:
+    """Scores (documents, tasks) from average topics, and from words where they take part."""
+    # Row by row, so that a document's score does not depend on the documents around it.
+    out = np.einsum("dk,kt->dt", zbar.astype(np.float64), resp.weights) + resp.intercept
+    if resp.words is not None and resp.word_weight is not None:
+        out += features.unit_words(counts, resp.word_weight) @ resp.words.astype(np.float64)
+    return np.asarray(out, np.float64)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
+    """A topic model that names the class, or the labels, of documents."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Classes or labels, in the order of columns."""
+        check_is_fitted(self)
+        return self.response_.classes
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of documents: positive speaks for a class.
+
+        Returns
+        -------
+        float64 array (documents,) for two classes, else (documents, classes)
+        """
+        found = self._scores(X)
+        return found[:, 0] if self.response_.kind == "binary" else found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each document or, for several labels a document, an indicator (documents, labels).
+
+        A label is given where its score is positive, and the best one where none is.
+        """
+        found = self._scores(X)
+        return self.response_.answers(found)
+
+    def predict_labels(self, X: Any) -> list[list[Any]]:
+        """The labels of each document as lists; of one entry where documents have one class."""
+        found = self.predict(X)
+        if self.response_.kind != "multi-label":
+            return [[label] for label in found.tolist()]
+        return [self.classes_[row > 0].tolist() for row in found]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of classes (rows add up to one) or of labels, each by itself.
+
+        Scores become probabilities by a softmax of fitted slope (classes) or a fitted sigmoid (two classes,
+        labels). The fit is to scores of the training documents under topics that have forgotten the document
+        (leave one out); where words take part, also by weights fitted without it (three folds).
+        """
+        found = self._scores(X)
+        return self.response_.probabilities(found)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of documents whose class, or whole set of labels, is right.
+
+        ``y`` may be left out where X is a corpus with labels. Documents without a label are left out; a label
+        that was not there in training counts as missed.
+        """
+        found = self.predict(X)
+        corpus = X if isinstance(X, Corpus) else None
+        if self.response_.kind == "multi-label":
+            right, known = _same_labels(y, found, self.classes_, corpus)
+        else:
+            right, known = _same_class(y, found, corpus)
+        use = np.flatnonzero(known)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[use]
+        return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
+
+
+def _same_class(y: Any, found: NDArray[Any], corpus: Corpus | None) -> tuple[Any, Any]:
+    """Whether each document was given the right class, and of which that is known."""
+    truth = read_labels(y, len(found), corpus=corpus, multi_label=False, several=False)
+    given = truth.classes[np.maximum(truth.codes, 0)]
+    return np.array(
+        [a == b for a, b in zip(given.tolist(), found.tolist(), strict=True)]
+    ), truth.known
+
+
+def _same_labels(
+    y: Any, found: NDArray[Any], classes: NDArray[Any], corpus: Corpus | None
+) -> tuple[Any, Any]:
+    """Whether each document was given exactly the right labels, and of which they are known."""
+    columns = getattr(y, "ndim", 1) == 2 and y.shape[1] == len(classes) and not is_frame(y)
+    truth = read_labels(
+        y, len(found), corpus=corpus, multi_label=True, classes=classes if columns else None
+    )
+    place = {name: i for i, name in enumerate(classes.tolist())}
+    wanted, strange = np.zeros_like(found), np.zeros(len(found), bool)
+    dense = truth.indicator.toarray()
+    for j, name in enumerate(truth.classes.tolist()):
+        if name in place:
+            wanted[:, place[name]] = dense[:, j]
+        else:
+            strange |= dense[:, j] > 0
+    return (wanted == found).all(axis=1) & ~strange, truth.known
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicRegressor(RegressorMixin, SupervisedEstimator, abstract=True):
+    """A topic model that predicts numbers."""
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The number, or numbers, of each document.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms)
+        return_std : bool
+            Also give the standard deviation of a new target around the prediction: what the weights do not
+            know, and noise.
+
+        Returns
+        -------
+        float64 array (documents,), or (documents, targets) for several targets; twice with `return_std`
+        """
+        check_is_fitted(self)
+        corpus = self._corpus(X, reset=False)
+        with Workers(self.n_threads) as workers:
+            zbar = self._features(corpus.counts, workers.each)
+        resp = self.response_
+        found = scores(resp, zbar, corpus.counts)
+        if not return_std:
+            return _flat(found)
+        spread = np.tile(resp.noise, (len(found), 1))
+        if len(resp.covariance):
+            z = zbar.astype(np.float64) - resp.centre
+            spread += np.einsum("dk,tkj,dj->dt", z, resp.covariance, z)
+        return _flat(found), _flat(np.sqrt(spread))
+
+    def predict_interval(self, X: Any, *, level: float = 0.9) -> NDArray[np.float64]:
+        """Lower and upper ends between which ``level`` of new targets lie, if noise is normal.
+
+        Returns
+        -------
+        float64 array (2, documents) or (2, documents, targets)
+        """
+        number("level", level, 0.0, 1.0)
+        mean, std = self.predict(X, return_std=True)
+        half = norm.ppf((1.0 + level) / 2.0) * std
+        return np.stack([mean - half, mean + half])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Predictive R², the part of the targets' variance that is predicted.
+
+        ``y`` may be left out where X is a corpus with targets.
+        """
+        if y is None and isinstance(X, Corpus):
+            y = X.targets if X.targets is None or X.targets.ndim == 1 else X.targets.squeeze()
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+
+
+def _flat(found: F64) -> F64:
+    return found[:, 0] if found.shape[1] == 1 else found
