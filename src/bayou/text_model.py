@@ -180,7 +180,8 @@ class TextModel(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """Topic proportions of texts; rows sum to one."""
-        return np.asarray(self.estimator_.transform(self.corpus(X)), np.float64)
+        corpus = self.corpus(X)
+        return np.asarray(self.estimator_.transform(corpus), np.float64)
 
     @_if_able("predict")
     def predict(self, X: Iterable[str] | Corpus) -> Any:
@@ -290,8 +291,7 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
     model = TextModel(estimator=clone(estimator), vectorizer=clone(vectorizer))
     vectorizer.vocabulary_ = estimator.vocabulary_
     packed = arrays.get("vectorizer/stop_words")
-    words = None if packed is None else container.unpack_strings(packed)
-    vectorizer.stop_words_ = None if words is None else frozenset(words)
+    vectorizer.stop_words_ = None if packed is None else frozenset(container.unpack_strings(packed))
     try:
         model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
     except (KeyError, TypeError, ValueError):
