@@ -3,8 +3,8 @@
 With loss 2c max(0, margin - y w'x) in the exponent, q(w) of mean field is Gaussian: each document counts as
 an observation of weight omega and linear term kappa (`pseudo`), which follow from the mean f and the
 variance s of its own prediction. The rounds that settle them need the documents of a batch only
-through the matrix X S_t X' (``gram``, its lower triangle), S_t the covariance before the batch, so a round costs
-the same for any number of weights. Conventions are those of `passive_aggressive`.
+through the matrix X S_t X' (``gram``, its lower triangle), S_t the covariance before the batch: a round
+costs the same for any number of weights. Conventions are those of `passive_aggressive`.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """

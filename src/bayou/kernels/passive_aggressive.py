@@ -5,7 +5,8 @@ is a sparse row x_d; its response y_d of a task is +1 or -1 (hinge loss beyond t
 (loss outside a tube), and NaN where there is none. ``width`` is the margin or the half-width of the
 tube, ``costs`` holds c_d, so that document d may weigh 2 c_d times its loss.
 
-[Crammer06] Crammer, Dekel, Keshet, Shalev-Shwartz, Singer. Online passive-aggressive algorithms. JMLR 7, 2006.
+[Crammer06] Crammer, Dekel, Keshet, Shalev-Shwartz, Singer. Online passive-aggressive algorithms.
+JMLR 7, 2006.
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
 
