@@ -169,7 +169,7 @@ class LinearEstimator(Estimator, abstract=True):
         def chunk(n: int, lo: int, hi: int) -> Examples:
             return pa.take(examples, order(n)[lo:hi])
 
-        self.pending_ = pa.no_examples(examples.y.shape[1])
+        self.pending_ = pa.no_examples(examples.y)
         self._learn(p, begin, len(content), p.n_passes, chunk)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples, begin: Weights) -> None:

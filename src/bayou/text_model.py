@@ -93,8 +93,8 @@ class TextModel(TransformerMixin, BaseEstimator):
         return self.transform(self._learn(X, y, how))
 
     @_if_able("partial_fit")
-    def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None) -> Self:
-        """Learn from more texts.
+    def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
+        """Learn from more texts; ``how`` (``classes=``) is passed on to the estimator.
 
         The first call chooses the vocabulary. Later ones ignore words outside of it and count them
         in `n_unknown_`.
@@ -102,11 +102,11 @@ class TextModel(TransformerMixin, BaseEstimator):
         if not hasattr(self, "estimator_"):
             estimator = self._fresh()
             corpus, vectorizer = self._first_corpus(X)
-            self._keep(estimator.partial_fit(corpus, y), vectorizer)
+            self._keep(estimator.partial_fit(corpus, y, **how), vectorizer)
             return self
         corpus, lengths = self._read(X)
         known = int(self.estimator_._aligned(corpus).n_tokens)
-        self.estimator_.partial_fit(corpus, y)
+        self.estimator_.partial_fit(corpus, y, **how)
         self.n_known_ += known
         self.n_unknown_ += int(lengths.sum()) - known
         return self

@@ -19,7 +19,7 @@ _LEAST_GAP = 1e-10  # a document that is met exactly and without doubt would get
 
 @jit
 def pseudo(f, s, y, cost, width, tube):
-    """Weight and linear term (omega, kappa) that stand for the loss of one document, [Shi17] eq. 28.
+    """Weight and linear term (omega, kappa) in place of a document's loss, [Shi17] eq. 28 with its margin.
 
     f and s are mean and variance of its prediction; the gap is sqrt((margin - y f)^2 + s).
     """

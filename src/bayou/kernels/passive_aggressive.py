@@ -36,7 +36,9 @@ def add_into(weights, i, rows, d, by):
 
 @jit
 def best_dual(dual, f, y, scale, cap, width, tube):
-    """The dual variable of one document that is best while the others stay, [Shi17] section 3.2.
+    """The dual variable of one document that is best while the others stay.
+
+    Of the dual [Shi17] eq. 10, with the margin and the signs of y that the print leaves out.
 
     It carries the sign of its pull: 0 <= y * dual <= 2c for the hinge, |dual| <= 2c for the tube.
     ``scale`` is sigma^2 |x|^2, how far the prediction f moves for one unit.
@@ -83,7 +85,7 @@ def average_batches(mean, drift, lo, hi, rows, norms, y, costs, ends, duals, pri
 
 @jit
 def content_into(out, rows, y):
-    """A number for each document that depends on its row and its responses alone, as bits."""
+    """A number for each document that depends on its row and its responses alone; numbers as bits."""
     indptr, indices, data = rows
     for d in range(len(out)):
         h = np.uint64(indptr[d + 1] - indptr[d])
@@ -91,7 +93,7 @@ def content_into(out, rows, y):
             h = rng.mix((h ^ np.uint64(indices[j])) + rng.GOLDEN)
             h = rng.mix((h ^ data[j]) + rng.GOLDEN)
         for i in range(y.shape[1]):
-            h = rng.mix((h ^ y[d, i]) + rng.GOLDEN)
+            h = rng.mix((h ^ np.uint64(y[d, i])) + rng.GOLDEN)
         out[d] = h
 
 

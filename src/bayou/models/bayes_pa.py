@@ -43,15 +43,10 @@ from bayou.parts.topics import F64
 _LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
 
 
-def responses(labels: Labels) -> F64:
-    """One column a task, and one of a class that no document has: what a class to come has seen so far.
-
-    NaN where nothing is known of a document.
-    """
-    y = signs(labels).astype(np.float64)
-    y[~labels.known] = np.nan
-    never = np.where(labels.known, -1.0, np.nan)
-    return np.column_stack([y, never])
+def responses(labels: Labels) -> NDArray[np.int8]:
+    """One column a task, and one of a class that no document has: what a class to come has seen so far."""
+    never = np.where(labels.known, -1, 0).astype(np.int8)
+    return np.column_stack([signs(labels), never])
 
 
 def growth(
@@ -180,17 +175,18 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
             labels = read_labels(y, rows.shape[0], corpus=corpus, classes=classes)
             self.seed_ = self._resolve_seed()
             self._set_classes(labels.classes, labels.kind == "multi-label")
-            begin = self._begin(p, responses(labels).shape[1], rows.shape[1])
-            self.pending_ = pa.no_examples(len(begin.mean))
+            y = responses(labels)
+            begin = self._begin(p, y.shape[1], rows.shape[1])
+            self.pending_ = pa.no_examples(y)
         else:
             self._check_stream(p)
             every = merged_classes(self.classes_, classes, in_order=self.multi_label_)
             labels = read_labels(
                 y, rows.shape[0], corpus=corpus, classes=every, multi_label=self.multi_label_
             )
-            begin = self._grown(every)
+            y, begin = responses(labels), self._grown(every)
         costs = self._costs(sample_weight, rows.shape[0])
-        self._learn_more(p, pa.make_examples(rows, responses(labels), costs), begin)
+        self._learn_more(p, pa.make_examples(rows, y, costs), begin)
         return self
 
     def _set_classes(self, classes: NDArray[Any], several: bool) -> None:
@@ -201,7 +197,7 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
         if len(every) == len(self.classes_):
             return self.state_
         source, sign = growth(self.classes_, every, self._is_binary())
-        y = np.ascontiguousarray(self.pending_.y[:, source] * sign)
+        y = np.ascontiguousarray(self.pending_.y[:, source] * sign.astype(np.int8))
         self.pending_ = self.pending_._replace(y=y)
         self._set_classes(every, self.multi_label_)
         return pa.regroup(self.state_, source, sign)
@@ -368,7 +364,7 @@ random_state, n_threads, progress, callbacks
         if first:
             self.seed_ = self._resolve_seed()
             begin = self._begin(p, targets.shape[1], rows.shape[1])
-            self.pending_ = pa.no_examples(len(begin.mean))
+            self.pending_ = pa.no_examples(targets)
         else:
             self._check_stream(p)
             begin = self.state_

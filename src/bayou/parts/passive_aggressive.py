@@ -19,7 +19,9 @@ class Examples(NamedTuple):
     indptr: I64
     indices: I64
     data: F64
-    y: F64  # documents x tasks; NaN where a task has no response
+    y: NDArray[
+        Any
+    ]  # documents x tasks: float64 numbers or NaN; or int8 signs, 0 where nothing is known
     costs: F64  # c times the weight of the document
 
     @property
@@ -50,9 +52,10 @@ class How(NamedTuple):
     tol: float
 
 
-def make_examples(rows: csr_array, y: F64, costs: F64) -> Examples:
+def make_examples(rows: csr_array, y: NDArray[Any], costs: F64) -> Examples:
     """The documents that teach something: of weight above zero and with some response."""
-    keep = np.flatnonzero((costs > 0.0) & ~np.isnan(y).all(axis=1))
+    known = (y != 0) if y.dtype == np.int8 else ~np.isnan(y)
+    keep = np.flatnonzero((costs > 0.0) & known.any(axis=1))
     every = Examples(
         rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, y, costs
     )
@@ -84,10 +87,10 @@ def join(first: Examples, second: Examples) -> Examples:
     )
 
 
-def no_examples(n_tasks: int) -> Examples:
-    """No documents."""
+def no_examples(y: NDArray[Any]) -> Examples:
+    """No documents, with responses of the kind of these."""
     none, nowhere = np.zeros(0), np.zeros(0, np.int64)
-    return Examples(np.zeros(1, np.int64), nowhere, none, np.zeros((0, n_tasks)), none)
+    return Examples(np.zeros(1, np.int64), nowhere, none, y[:0].copy(), none)
 
 
 def distinct(examples: Examples) -> tuple[Examples, NDArray[np.uint64]]:
@@ -97,8 +100,10 @@ def distinct(examples: Examples) -> tuple[Examples, NDArray[np.uint64]]:
     """
     content = np.empty(examples.n_docs, np.uint64)
     rows = (examples.indptr, examples.indices, examples.data.view(np.uint64))
-    y = np.where(np.isnan(examples.y), np.nan, examples.y)  # one NaN of the many there are
-    kernels.content_into(content, rows, y.view(np.uint64))
+    y = examples.y
+    if y.dtype != np.int8:
+        y = np.where(np.isnan(y), np.nan, y).view(np.uint64)  # one NaN of the many there are
+    kernels.content_into(content, rows, y)
     found, first, group = np.unique(content, return_index=True, return_inverse=True)
     costs = np.bincount(group, examples.costs, len(found)).astype(np.float64)
     return take(examples, first)._replace(costs=costs), found
@@ -134,7 +139,7 @@ def learn(weights: Weights, examples: Examples, how: How, each: Each) -> Weights
     """
     n, (mean, drift, spread) = examples.n_docs, weights[1:]
     ends = np.append(np.arange(0, n, how.batch_size), n)
-    rows, y, costs = tuple(examples[:3]), examples.y, examples.costs
+    rows, y, costs = tuple(examples[:3]), _numbers(examples.y), examples.costs
     stop = (how.n_rounds, how.tol)
     first = float(weights.step)
     if not spread.size:
@@ -154,6 +159,11 @@ def learn(weights: Weights, examples: Examples, how: How, each: Each) -> Weights
 
     each(work, np.arange(len(mean) + 1) * max(len(examples.data), 1), 4.0)
     return weights._replace(step=weights.step + len(ends) - 1)
+
+
+def _numbers(y: NDArray[Any]) -> F64:
+    """Responses as kernels read them, NaN where there is none."""
+    return np.where(y == 0, np.nan, y.astype(np.float64)) if y.dtype == np.int8 else y
 
 
 def _norms(examples: Examples) -> F64:
@@ -199,7 +209,7 @@ def variances(spread: F64, rows: csr_array, each: Each) -> F64:
 
 def sound(weights: Weights, pending: Examples, precision: str, average: bool) -> bool:
     """Whether weights and documents that were read have the shapes that kernels rely on."""
-    arrays = (*weights[1:], pending.data, pending.y, pending.costs)
+    arrays = (*weights[1:], pending.data, pending.costs)
     if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
         return False
     mean, drift, spread = weights[1:]
@@ -216,10 +226,13 @@ def sound(weights: Weights, pending: Examples, precision: str, average: bool) ->
 def _waiting(pending: Examples, mean: F64) -> bool:
     indptr, indices, n = pending.indptr, pending.indices, pending.n_docs
     whole = all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in (indptr, indices))
-    if not whole or (pending.costs <= 0.0).any() or np.isinf(pending.y).any():
+    y = pending.y if isinstance(pending.y, np.ndarray) else np.zeros(0, np.bool_)
+    if not whole or y.dtype not in (np.int8, np.float64) or (pending.costs <= 0.0).any():
+        return False
+    if np.isinf(y).any() or (y.dtype == np.int8 and np.abs(y).max(initial=0) > 1):
         return False
     shapes = [(n + 1,), (indices.size,), (n, len(mean)), (n,)]
-    given = [indptr.shape, pending.data.shape, pending.y.shape, pending.costs.shape]
+    given = [indptr.shape, pending.data.shape, y.shape, pending.costs.shape]
     if given != shapes or indices.ndim != 1 or indptr[0] != 0 or indptr[-1] != indices.size:
         return False
     inside = indices.size == 0 or (indices.min() >= 0 and indices.max() < mean.shape[1])
