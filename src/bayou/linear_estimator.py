@@ -61,7 +61,7 @@ class LinearEstimator(Estimator, abstract=True):
     fit_intercept: bool = True
     average: bool = False
     n_rounds: int = 100
-    tol: float = 1e-6
+    tol: float = 1e-4
 
     # -- what a model says about itself --------------------------------------------------------
 
