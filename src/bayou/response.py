@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
+from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.posterior import check_arrays
 
 F64 = NDArray[np.float64]
@@ -104,7 +104,7 @@ class Response:
         out["response.members"] = np.array([self.n_members], np.int64)
         out["response.kind"] = np.array([KINDS.index(self.kind)], np.int64)
         out["response.share"] = np.array([self.share])
-        out |= pack_classes("response.classes", self.classes)
+        out |= pack_classes(self.classes, self.kind == "multi-label")
         if self.words is not None and self.word_weight is not None:
             out["response.words"] = self.words
             out["response.word_weight"] = self.word_weight
@@ -143,7 +143,7 @@ class Response:
         share, n_members = float(got.pop("share")[0]), int(got.pop("members")[0])
         if n_members < 1 or n_topics % n_members:
             raise ModelFileError("the model file's chains do not fit its topics; save it again")
-        classes = unpack_classes("response.classes", arrays)
+        classes, _ = unpack_classes(arrays)
         name = KINDS[int(kind[0])]
         if len(classes) != (2 if name == "binary" else n_tasks):
             raise ModelFileError("the model file's classes do not fit its weights; save it again")
@@ -154,25 +154,3 @@ _NAMES = (
     "kind", "weights", "intercept", "term_weight", "slope", "offset", "share", "draws", "noise",
     "covariance", "centre", "members",
 )  # fmt: skip
-
-
-def pack_classes(name: str, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Classes as one array: numbers and truth values as they are, anything else as strings."""
-    if classes.dtype.kind in "iub":
-        kind = {"b": np.bool_, "i": np.int64, "u": np.int64}[classes.dtype.kind]
-        return {
-            f"{name}.numbers": classes.astype(kind).view(np.uint8 if kind is np.bool_ else kind)
-        }
-    if classes.dtype.kind == "f":
-        return {f"{name}.numbers": classes.astype(np.float64)}
-    return {f"{name}.names": pack_strings(map(str, classes.tolist()))}
-
-
-def unpack_classes(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """What `pack_classes` packed."""
-    numbers, names = arrays.get(f"{name}.numbers"), arrays.get(f"{name}.names")
-    if numbers is not None and numbers.ndim == 1:
-        return numbers.astype(np.bool_) if numbers.dtype == np.uint8 else numbers
-    if names is None:
-        raise ModelFileError("the model file does not say what its classes are; save it again")
-    return np.array(unpack_strings(names))

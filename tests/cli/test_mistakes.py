@@ -6,6 +6,7 @@ import os
 import pytest
 from typer.testing import CliRunner
 
+from bayou import BayesPAClassifier, TextModel
 from bayou.cli import app
 from bayou.data import container
 
@@ -189,3 +190,11 @@ def test_tracebacks_only_when_asked_for(files, monkeypatch, tmp_path):
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 3
         assert "Traceback" in done.stderr
+
+
+def test_a_model_without_topics_is_one_for_python(invoke, small, tmp_path):
+    inner = TextModel(estimator=BayesPAClassifier())
+    inner.fit(["red apple", "blue sea"] * 3, ["fruit", "water"] * 3).save(tmp_path / "model")
+    for words in (["topics", "model"], ["predict", "model", small()]):
+        text = complaint(invoke(*words, code=3))
+        assert "holds a BayesPAClassifier, which has no topics" in text

@@ -9,6 +9,7 @@ import typer
 
 from bayou.data.errors import did_you_mean
 from bayou.estimator import Estimator
+from bayou.topic_estimator import TopicEstimator
 
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
@@ -26,9 +27,11 @@ def name_of(kind: type) -> str:
 
 
 def kinds() -> dict[str, type[Estimator]]:
-    """Every model of bayou, by name."""
+    """Every topic model of bayou, by name; the verbs list, explain and report topics."""
     mine = [
-        kind for kind in Estimator.kinds.values() if kind.__module__.startswith("bayou.models.")
+        kind
+        for kind in Estimator.kinds.values()
+        if kind.__module__.startswith("bayou.models.") and issubclass(kind, TopicEstimator)
     ]
     return {name_of(kind): kind for kind in sorted(mine, key=name_of)}
 

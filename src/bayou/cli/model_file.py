@@ -8,17 +8,24 @@ from typing import Any
 
 import bayou
 from bayou.data import ModelFileError
+from bayou.topic_estimator import TopicEstimator
 
 
 def load(path: Path) -> Any:
-    """Any model; a file that is not there is the model file's fault too."""
+    """Any topic model; a file that is not there is the model file's fault too."""
     try:
-        return bayou.load(path)
+        model = bayou.load(path)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(
             f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
         ) from None
+    inner = getattr(model, "estimator_", model)
+    if not isinstance(inner, TopicEstimator):
+        raise ModelFileError(
+            f"{path} holds a {type(inner).__name__}, which has no topics; use it from Python, with bayou.load"
+        )
+    return model
 
 
 def load_text_model(path: Path, threads: int | None = None) -> bayou.TextModel:
