@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou import Corpus, TextModel, Vectorizer
 from bayou.cli import catalogue, documents, listing, options, output, settings, training
 from bayou.cli.report import available, write_report
 from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
-from bayou.data import DataError
-from bayou.data.readers import Columns
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
 
 _WORDS, _RUN = "Words", "Running"
 
@@ -132,6 +133,12 @@ def fit(  # one parameter a flag
 
     Example: bayou fit reviews.csv --text review -k 20 -o reviews.bayou
     """
+    catalogue.check(model)
+    documents.check_there(file)
+    from bayou.data.readers import Columns
+    from bayou.data.text import Vectorizer
+    from bayou.text_model import TextModel
+
     voice, session = Voice(quiet, verbose), session_of(ctx)
     kind = catalogue.find(model)
     given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import bayou
-from bayou.data import ModelFileError
+from bayou.data.errors import ModelFileError
 
 
 def load(path: Path) -> Any:
     """Any model; a file that is not there is the model file's fault too."""
     try:
+        path.stat()  # before seconds are spent on loading what would read it
         return bayou.load(path)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -6,15 +6,18 @@ import inspect
 import shlex
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from bayou import Corpus, TextModel
 from bayou.cli import catalogue, output
 from bayou.cli.interrupt import Brake
 from bayou.cli.shell import INTERRUPTED, Session
 from bayou.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.text_model import TextModel
 
 _NEVER = 2**31 - 1  # passes between two checkpoints when only an interrupt is to write one
 _EVERY = 10

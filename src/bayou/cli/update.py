@@ -5,16 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayou import TextModel
-from bayou.cli import documents, listing, model_file, options, output
+from bayou.cli import documents, interrupt, listing, model_file, options, output
 from bayou.cli.catalogue import name_of
-from bayou.cli.interrupt import Brake
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
 
 _BATCHES = 16  # mini-batches that are read at a time
 
@@ -86,7 +87,7 @@ def _learn(
     learner: TextModel, batches: Iterator[documents.Batch], dry_run: bool, voice: Voice
 ) -> tuple[int, bool]:
     """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
-    n_docs, brake = 0, Brake(voice)
+    n_docs, brake = 0, interrupt.Brake(voice)
     try:
         for batch in batches:
             if dry_run:
@@ -104,6 +105,7 @@ def _learn(
     except KeyboardInterrupt:
         if brake.pressed:  # for the second time, in the middle of a mini-batch
             raise
+        interrupt.heard()
         return n_docs, True  # nothing is half done while the next documents are awaited
     return n_docs, False
 
