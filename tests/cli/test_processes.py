@@ -100,6 +100,29 @@ def test_ctrl_c_while_a_stream_is_awaited_saves_what_was_learned(process, files,
 
 
 @posix
+def test_ctrl_c_keeps_an_update_in_its_folder_and_leaves_the_model_alone(process, files, tmp_path):
+    model = tmp_path / "s.bayou"
+    model.write_bytes((files / "online-lda.bayou").read_bytes())
+    words = ("update", "s.bayou", "-", "-v", "--checkpoint-dir", "kept")
+    update = process(*words, stdin=subprocess.PIPE)
+    lines = [json.dumps({"text": text}) + "\n" for text in texts(4096 + 10)]
+    update.stdin.write("".join(lines))
+    update.stdin.flush()
+    assert "4,096 documents" in update.stderr.readline()
+    update.send_signal(signal.SIGINT)
+    assert update.wait(60) == 130
+    assert "bayou update s.bayou - -v --checkpoint-dir kept --resume" in update.stderr.read()
+    update.stdin.close()
+    assert model.read_bytes() == (files / "online-lda.bayou").read_bytes()
+    kept = bayou.load(tmp_path / "kept" / "s.bayou.checkpoint")
+    again = process(*words, "--resume", stdin=subprocess.PIPE)
+    _, err = again.communicate("".join(lines), timeout=60)
+    assert again.returncode == 0, err
+    assert "after 4,096 documents" in err
+    assert bayou.load(model).estimator_.state_.n_seen == kept.estimator_.state_.n_seen + 10
+
+
+@posix
 def test_colours_only_where_they_are_welcome(files, tmp_path):
     """On a terminal errors are red, unless NO_COLOR is set."""
     pty = pytest.importorskip("pty")

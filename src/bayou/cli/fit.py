@@ -110,21 +110,8 @@ def fit(  # one parameter a flag
             rich_help_panel=_RUN,
         ),
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Keep the training here along the way. Ctrl-C writes one in any case.",
-            rich_help_panel=_RUN,
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=_RUN
-        ),
-    ] = False,
+    checkpoint_dir: options.CheckpointDir = None,
+    resume: options.Resume = False,
     dry_run: options.DryRun = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -161,7 +148,7 @@ def fit(  # one parameter a flag
     if report is not None:
         output.check_writable(report, "--report")
         available()
-    kept = training.checkpoint_for(kind, checkpoint, out, resume, voice)
+    kept = training.checkpoint_for(kind, checkpoint_dir, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable
     columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)

@@ -99,6 +99,21 @@ Threads = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
+CheckpointDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint-dir",
+        metavar="FOLDER",
+        help="Keep a checkpoint here along the way and on Ctrl-C.",
+        rich_help_panel=_RUN,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=_RUN
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option(
