@@ -32,23 +32,21 @@ def presser(after):
 
 
 def test_a_press_around_the_start_of_a_read_ends_it():
-    """Hundreds of tries, each pressed about when the read begins."""
+    """A thousand tries, each pressed about when the read begins."""
     draw = random.Random(0)
     reader, writer = os.pipe()
-    try:
-        for _ in range(300):
+    with interrupt.insisting():
+        for _ in range(1000):
             pressed = presser(draw.random() * 4e-4)
-            with interrupt.insisting():
-                try:
-                    pressed.start()
-                    os.read(reader, 1)
-                    pytest.fail("nothing was there to read")
-                except KeyboardInterrupt:
-                    interrupt.heard()
+            try:
+                pressed.start()
+                os.read(reader, 1)
+                pytest.fail("nothing was there to read")
+            except KeyboardInterrupt:
+                interrupt.heard()
             pressed.join()
-    finally:
-        os.close(reader)
-        os.close(writer)
+    os.close(reader)
+    os.close(writer)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
