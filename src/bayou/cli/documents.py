@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from bayou.data.errors import DataError
-from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe
+from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe, reading
 from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of, iter_located
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def form_of(source: Source) -> str:
     try:
         form = format_of(source.path, None)
     except DataError:
+        _check_json(source.path)
         return "jsonl"
     if form in MATRIX_FORMATS:
         raise DataError(
@@ -72,6 +73,19 @@ def form_of(source: Source) -> str:
             "bayou.data.read and fit an estimator to it"
         )
     return form
+
+
+def _check_json(path: str) -> None:
+    """A file whose name tells nothing must at least begin like JSON."""
+    if not os.path.isfile(path):
+        return  # what comes through a pipe can be looked at only once
+    with reading(path) as file:
+        head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head and not head.startswith((b"{", b"[")):
+        raise DataError(
+            f"{path} is not JSON lines, and its name does not tell what it is; save it as CSV, pass "
+            f"--format ({', '.join(_FORMATS)}), or put texts into a folder, a file each"
+        )
 
 
 def texts(source: Source, table: Table) -> Iterator[str]:

@@ -190,6 +190,6 @@ def _limit(flag: str, text: str) -> float:
 def _check_terms(corpus: Corpus) -> None:
     if not corpus.n_terms:
         raise DataError(
-            f"no term is left of {corpus.n_docs} documents; lower --min-df, raise --max-df or "
-            "give --stop-words none"
+            f"no term is left; documents: {corpus.n_docs}; lower --min-df, raise --max-df, give "
+            "--stop-words none or more documents"
         )

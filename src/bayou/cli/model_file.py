@@ -15,6 +15,10 @@ def load(path: Path) -> Any:
     try:
         path.stat()  # before seconds are spent on loading what would read it
         return bayou.load(path)
+    except ModelFileError as error:
+        if "not a bayou model" not in str(error):
+            raise
+        raise ModelFileError(f"{error}; give a model that `bayou fit` wrote") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(
