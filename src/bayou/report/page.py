@@ -129,5 +129,6 @@ def _drawings(data: ReportData) -> dict[str, Any]:
         "widest_share": max(
             (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
         ),
-        "n_words": 10 if len(data.topics) <= 100 else 8,
+        # A page of 200 topics stays under 500 kB, with courses too.
+        "n_words": 10 if len(data.topics) <= 100 else 7 if data.course is None else 5,
     }
