@@ -57,6 +57,8 @@ def test_the_strongest_weights_from_for_to_against():
 def test_refusals(given, message):
     with pytest.raises(DataError, match=message):
         classes.classes(NAMES, **given)
+    with pytest.raises(DataError, match="weights of labels"):
+        classes.classes(NAMES, groups=[("g", [("a", -1.0)])])
     with pytest.raises(DataError, match="two or more"):
         classes.classes(["one"])
 
@@ -69,12 +71,15 @@ def test_the_page_shows_classes_only_where_there_are_some():
         weights=np.array([[1.5, -1.5, 0], [0, 2.0, -1], [-0.5, 0, 0.25]]),
         shares=np.eye(3) * 0.7 + 0.1,
         confusion=TABLE,
+        groups=[(HOSTILE[1], [("rare", 0.1), (HOSTILE[2], 0.6), ("never", 0.0)]), ("none", [])],
     )
+    assert [len(labels) for _, labels in made.groups] == [2, 0]
     page = render(replace(data, classes=made))
     assert 'id="classes"' in page
     assert "+2.00" in page
     assert "\u22121.50" in page
     assert "<script>window" not in page
+    assert page.count("Labels of ") == 1
     assert "68.4\u202f%" in page
     alone = replace(data, classes=classes.classes(NAMES, confusion=TABLE))
     assert "What was taken for what" in render(alone)

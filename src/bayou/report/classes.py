@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayou.data.errors import DataError
+from bayou.report import cloud
 from bayou.report.measure import Floats
 from bayou.report.svg import Markup, chart, element
 from bayou.report.text import decimal, percent, shorten, text_width
 from bayou.report.topics import Topic
 
 MOST_CLASSES = 24  # drawn; a larger table of mistakes cannot be read
+MOST_LABELS = 30  # of a cloud
 STRONGEST = 6  # topics whose weights are drawn for each class
 HEAT_STEPS = 20  # shades; the style sheet has as many
 WIDTH = 290  # as wide as a column of clouds; fits a telephone
@@ -24,6 +26,7 @@ _ROW, _ZERO, _REACH = 24, 190, 46  # height of a bar's row; where weights are ze
 _HEIGHT, _BASE, _PEAK = 96, 84, 62  # a profile: its height, its base line, its highest bar
 
 Matrix = tuple[tuple[float, ...], ...]
+Group = tuple[str, tuple[tuple[str, float], ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +42,15 @@ class Classes:
         Average topic proportions of the documents of a class.
     confusion : (classes, classes) or None
         Documents by their true class, down, and the predicted one, across.
+    groups : tuple of (title, labels with their weights)
+        Labels that come together, drawn as clouds.
     """
 
     names: tuple[str, ...]
     weights: Matrix | None
     shares: Matrix | None
     confusion: Matrix | None
+    groups: tuple[Group, ...] = ()
 
 
 class ClassScore(NamedTuple):
@@ -63,6 +69,7 @@ def classes(
     weights: ArrayLike | None = None,
     shares: ArrayLike | None = None,
     confusion: ArrayLike | None = None,
+    groups: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
 ) -> Classes:
     """Check plain arrays and make them fit for a report.
 
@@ -74,6 +81,8 @@ def classes(
         A binary model with one column of weights gives ``[-w, w]``.
     shares : array (classes, topics), optional
     confusion : array (classes, classes) of counts, optional
+    groups : sequence of (title, sequence of (label, weight))
+        Such as the labels of each topic of labels, with their probabilities.
 
     Examples
     --------
@@ -89,7 +98,29 @@ def classes(
         weights=_matrix("weights", weights, (None, n)),
         shares=_matrix("shares", shares, (n, None)),
         confusion=_matrix("confusion", confusion, (n, n), least=0.0),
+        groups=tuple(_group(title, labels) for title, labels in groups),
     )
+
+
+def _group(title: str, labels: Sequence[tuple[str, float]]) -> Group:
+    bad = [weight for _, weight in labels if not (math.isfinite(weight) and weight >= 0)]
+    if bad:
+        raise DataError(f"the weights of labels must be finite numbers from 0; got {bad[0]}")
+    kept = sorted(((shorten(name, 40) or "␣", float(w)) for name, w in labels if w), key=_heaviest)
+    return shorten(title, 60), tuple(kept[:MOST_LABELS])
+
+
+def _heaviest(label: tuple[str, float]) -> tuple[float, str]:
+    return -label[1], label[0]
+
+
+def label_clouds(found: Classes) -> list[tuple[str, Markup]]:
+    """Labels that come together; the area of a label grows with its weight."""
+    return [
+        (title, cloud.draw(labels, f"Labels of {title}"))
+        for title, labels in found.groups
+        if labels
+    ]
 
 
 def _matrix(

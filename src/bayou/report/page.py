@@ -99,6 +99,7 @@ def _class_parts(data: ReportData) -> dict[str, Any]:
     return {
         "class_weights": classes.weight_bars(found, data.topics),
         "class_profiles": classes.profiles(found, data.topics),
+        "label_clouds": classes.label_clouds(found),
         "class_scores": classes.scores(found),
         "class_accuracy": classes.accuracy(found),
         "class_mistakes": classes.mistakes(found),
