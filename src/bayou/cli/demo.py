@@ -36,7 +36,10 @@ def demo(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to save the model; the report is beside."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to save the model; a report is put beside.",
         ),
     ] = Path("bayou-demo.bayou"),
     seed: options.Seed = 0,

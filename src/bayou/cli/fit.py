@@ -26,7 +26,7 @@ def fit(  # one parameter a flag
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to save the model.")
     ] = Path("model.bayou"),
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="NAME", help="See `bayou models`.")
+        str, typer.Option("--model", "-m", metavar="NAME", help="Which model; see `bayou models`.")
     ] = "lda",
     topics: Annotated[
         int | None,
@@ -41,7 +41,8 @@ def fit(  # one parameter a flag
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Also write an HTML report.")
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write a report, as one HTML file."),
     ] = None,
     stop_words: Annotated[
         str,
@@ -118,7 +119,9 @@ def fit(  # one parameter a flag
 ) -> None:
     """Learn topics from a file of texts, save the model and print its topics.
 
-    Example: bayou fit reviews.csv --text review -k 20 -o reviews.bayou
+    From a file to a report in one line:
+
+    bayou fit reviews.csv --text review -k 20 --report reviews.html
     """
     catalogue.check(model)
     documents.check_there(file)

@@ -18,7 +18,7 @@ _INDENT = " " * 4
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show the parameters of this one.")
+        str | None, typer.Argument(metavar="NAME", help="Show the parameters of this one.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

@@ -24,7 +24,8 @@ def report(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
     ] = Path("report.html"),
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Else the name of the model.")
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Its heading; else the name of the model."),
     ] = None,
     text: options.Text = "text",
     label: options.Label = None,
