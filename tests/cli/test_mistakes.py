@@ -35,6 +35,18 @@ def test_a_missing_column(invoke, small, column, message):
     assert "--label" in complaint(invoke("fit", small(), "--label", "class", "-q", code=1))
 
 
+def test_files_that_are_something_else(invoke, tmp_path):
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04 and so on")
+    (tmp_path / "notes.txt").write_text("Some notes\n")
+    for name in ("book.xlsx", "notes.txt"):
+        assert "save it as CSV" in complaint(invoke("fit", name, code=1))
+    (tmp_path / "list.json").write_text('[{"text": "a"}]\n')
+    assert "write one object a line" in complaint(invoke("fit", "list.json", code=1))
+    (tmp_path / "text.csv").write_text("Review,Name\na b,c\n")
+    text = complaint(invoke("fit", "text.csv", "--text", "review", code=1))
+    assert text.endswith("did you mean 'Review'? Name it with --text")
+
+
 def test_files_without_documents(invoke, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "blank.jsonl").write_text("\n\n")
