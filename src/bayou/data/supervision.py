@@ -46,8 +46,8 @@ def read_labels(
         A vector gives each document one class: strings, truth values or whole numbers, and None
         or NaN for a document without a label. A list of lists gives each document any number of
         labels: ``[]`` says that it has none of them, None that nothing is known. An array, sparse
-        matrix or frame of 0 and 1 with two columns or more is an indicator; a row of NaN is a
-        document of which nothing is known. None takes the labels of ``corpus``.
+        matrix, frame or list of equal rows of 0 and 1 with two columns or more is an indicator; a
+        row of NaN is a document of which nothing is known. None takes the labels of ``corpus``.
     n_docs : int
     corpus : Corpus, optional
         Where its labels are used, a document without labels is one of which nothing is known: a

@@ -88,7 +88,7 @@ def largest(g):
         c, e = max(c, g[k + 2]), max(e, g[k + 3])
     for k in range(whole, g.size):
         a = max(a, g[k])
-    return max(max(a, b), max(c, e))
+    return max(a, b, c, e)
 
 
 @jit

@@ -1,8 +1,8 @@
 """Gibbs sampling of a document's topics under its words and its labels, O(K) a token.
 
 p(z = k | rest) is (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k), with the token itself removed;
-g_k is in `tilt`. Word counts are live (``live``: exact, one document after the other), or stand still during a
-pass and only the token's own count is taken out of them, so that documents do not wait for each other.
+g_k is in `tilt`. Word counts are live (``live``: exact, one document after the other), or stand still during
+a pass and only the token's own count is taken out of them, so that documents do not wait for each other.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import LINE, prefetch
 from bayou.kernels.rng import GOLDEN, INIT, ORDER, TOKEN, below, key, unit
-from bayou.kernels.tilt import add_row, exp_into, lay_out, largest, lean_into, leave_into, row_into
+from bayou.kernels.tilt import add_row, exp_into, largest, lay_out, lean_into, leave_into, row_into
 from bayou.kernels.token import count_document, pick
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
@@ -52,9 +52,9 @@ def _open_document(h, gram, made, zbar, eta, omega, d):
 def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
     """One sweep over the tokens of documents lo .. hi.
 
-    ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V beta)),
-    ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta); all numbers are float32. With ``live`` the
-    words follow; else the caller counts the moves.
+    ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V
+    beta)), ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta); all numbers are float32. With
+    ``live`` the words follow; else the caller counts the moves.
     """
     indptr, terms, ids = tokens
     counts, topic, inv = words
