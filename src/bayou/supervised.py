@@ -167,6 +167,7 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        tags.classifier_tags.poor_score = True  # on scikit-learn's blobs, which are no counts
         return tags
 
     @property

@@ -74,9 +74,22 @@ def one_array(y: Any) -> Any:
         array = np.empty(len(entries), object)
         for d, entry in enumerate(entries):
             array[d] = entry
+    if array.dtype == object and array.ndim == 1 and _are_rows_of_an_indicator(array.tolist()):
+        array = np.array([list(row) for row in array.tolist()], np.int8)
     if array.ndim == 2 and array.shape[1] > 1:
         return array
     return column_or_1d(array, warn=True)
+
+
+def _are_rows_of_an_indicator(entries: list[Any]) -> bool:
+    """Whether lists are rows of 0 and 1, not label lists: as those, all documents would have all labels."""
+    if not entries or not all(isinstance(row, list | tuple | np.ndarray) for row in entries):
+        return False
+    sizes = {np.size(row) for row in entries}
+    if len(sizes) != 1 or min(sizes) < 2 or any(np.ndim(row) != 1 for row in entries):
+        return False
+    whole = (bool, int, np.bool_, np.integer)
+    return all(isinstance(x, whole) and 0 <= x <= 1 for row in entries for x in row)
 
 
 def is_list(entry: Any) -> bool:

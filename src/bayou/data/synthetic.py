@@ -104,9 +104,9 @@ def sample_med_lda(
 ) -> tuple[Corpus, Truth]:
     """Draw a corpus whose labels follow from its topics.
 
-    Words as in `sample_lda`; eta_i ~ N(0, I) for each class; the class of a document is the one with the largest
-    eta_i . zbar_d + noise e, the target of a document eta_0 . zbar_d + noise e, e ~ N(0, 1). Documents without
-    tokens have zbar = 0.
+    Words as in `sample_lda`; eta_i ~ N(0, I) for each class; the class of a document is the one with the
+    largest eta_i . zbar_d + noise e, the target of a document eta_0 . zbar_d + noise e, e ~ N(0, 1).
+    Documents without tokens have zbar = 0.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ W_k = (n_vk + beta) / (n_k + V beta), g_k as in `tilt`. Each step draws one of t
     word       k with weight n_vk + beta: the topic of a random token of the term, or any topic
     label      k with weight exp(lean_k / N): what the labels would like, from an alias table
 
-and accepts it by the ratio of target and proposal. A token that a proposal picks may be the token itself; it then
-counts with its present topic in live counts, where own and other weights cancel for t != s, or with the topic it
-had when the pass began, in counts that stand still. Tables made from what the pass changes would bend the
-stationary law; the label table depends on weights and labels alone.
+and accepts it by the ratio of target and proposal. A token that a proposal picks may be the token itself;
+it then counts with its present topic in live counts, where own and other weights cancel for t != s, or
+with the topic it had when the pass began, in counts that stand still. Tables made from what the pass
+changes would bend the stationary law; the label table depends on weights and labels alone.
 
 [Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
 KDD 2015.
@@ -92,7 +92,7 @@ def _label_table(wish, table, lean, scale):
 
 @jit
 def _word(counts, topic, v, k, own, beta, vbeta):
-    """Numerator and denominator of W_k with the token removed; ``own``: its topic in counts at rest, or -1."""
+    """Numerator and denominator of W_k without the token; ``own``: its topic in counts at rest, or -1."""
     less = _ONE if k == own else _ZERO
     return counts[v, k] - less + beta, topic[k] - less + vbeta
 
@@ -103,10 +103,10 @@ def sweep_docs(
 ):
     """One sweep of ``n_steps`` proposals a token over documents lo .. hi.
 
-    Arguments as in `tilted_sweep.sweep_docs`; ``seen`` are the topics that word proposals look at (``z`` itself
-    where counts are live, else the topics when the pass began), ``by_term`` = (termptr, at) the places of each
-    term's tokens, ``prior`` = (alpha, its sum, alias table of alpha, beta), ``labels`` = (omega, kappa, eta, eta'),
-    ``by_task``: look labels up task by task, else by rows of G.
+    Arguments as in `tilted_sweep.sweep_docs`; ``seen`` are the topics that word proposals look at (``z``
+    itself where counts are live, else the topics when the pass began), ``by_term`` = (termptr, at) the
+    places of each term's tokens, ``prior`` = (alpha, its sum, alias table of alpha, beta), ``labels`` =
+    (omega, kappa, eta, eta'), ``by_task``: look labels up task by task, else by rows of G.
     """
     indptr, terms, ids = tokens
     termptr, at_term = by_term

@@ -190,9 +190,10 @@ def draw_weights(eta, mean, zbar, omega, kappa, lo, hi, variance, seed, sweep):
 def draw_coordinates(
     eta, mean, columns, fitted, omega, kappa, lo, hi, variance, n_passes, seed, sweep
 ):
-    """The weights of tasks lo .. hi one coordinate after the other; ``omega``, ``kappa`` are (tasks x documents).
+    """The weights of tasks lo .. hi one coordinate after the other; omega and kappa are (tasks x docs).
 
-    P_k = 1 / s + sum_d omega_d zbar_dk**2, m_k = sum_d zbar_dk (kappa_d - omega_d (f_d - eta_k zbar_dk)) / P_k.
+    P_k = 1 / s + sum_d omega_d zbar_dk**2,
+    m_k = sum_d zbar_dk (kappa_d - omega_d (f_d - eta_k zbar_dk)) / P_k.
     ``columns`` = (indptr, docs, values) is zbar by topics, ``fitted`` room for f of every document. ``mean``
     becomes the conditional mean of the last pass.
     """

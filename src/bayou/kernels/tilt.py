@@ -7,10 +7,9 @@ it into topic k multiplies that by exp(g_k) up to a factor,
     g_k = rho_n (lean_k - (G zbar)_k) - rho_n**2 G_kk / 2,
     lean = sum_i kappa_i eta_i,   G = sum_i omega_i eta_i eta_i',
 
-so lean and G are all that a sampler must know of the labels. Where weights are not drawn but have a mean eta_i
-and a covariance S_i, G = sum_i omega_i (eta_i eta_i' + S_i); ``spread`` holds S_i of each task, one S of all, or
-nothing. Rows of G are made when first wanted: most
-documents use few of the topics.
+so lean and G are all that a sampler must know of the labels. Where weights are not drawn but have a mean
+eta_i and a covariance S_i, G = sum_i omega_i (eta_i eta_i' + S_i); ``spread`` holds S_i of each task, one S
+of all, or nothing. Rows of G are made when first wanted: most documents use few of the topics.
 """
 
 import numpy as np
@@ -111,7 +110,7 @@ def largest(g):
         c, e = max(c, g[k + 2]), max(e, g[k + 3])
     for k in range(whole, g.size):
         a = max(a, g[k])
-    return max(max(a, b), max(c, e))
+    return max(a, b, c, e)
 
 
 @jit

@@ -11,7 +11,7 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import LINE, prefetch
 from bayou.kernels.rng import GOLDEN, INIT, ORDER, below, key, unit
-from bayou.kernels.tilt import add_row, exp_into, lay_out, largest, lean_into, leave_into, row_into
+from bayou.kernels.tilt import add_row, exp_into, largest, lay_out, lean_into, leave_into, row_into
 from bayou.kernels.token import count_document, pick
 
 STILL, LIVE, GIVEN = 0, 1, 2
@@ -54,10 +54,10 @@ def _open_document(h, gram, made, zbar, eta, spread, omega, d):
 def sweep_docs(z, tokens, rho, lo, hi, words, mode, prior, labels, seed, purpose, sweep):
     """One sweep over the tokens of documents lo .. hi.
 
-    ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V beta)),
-    ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta, spread), ``spread`` the covariance of each task's
-    weights, of all tasks, or of none; all numbers are float32. With `LIVE` the words follow; else the
-    caller counts the moves.
+    ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V
+    beta)), ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta, spread), ``spread`` the covariance of
+    each task's weights, of all tasks, or of none; all numbers are float32. With `LIVE` the words follow; else
+    the caller counts the moves.
     """
     indptr, terms, ids = tokens
     counts, topic, inv = words

@@ -3,10 +3,11 @@
     phi_k ~ Dir(beta)   theta_d ~ Dir(alpha)   z_dn ~ theta_d   w_dn ~ phi_z   eta_i ~ N(0, s I)
     zbar_d = sum_n rho_n e_z,   f_di = eta_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
-theta and phi are integrated out; weights eta, topics z and the variables that make the loss Gaussian are drawn in
-turn (`parts.margin`). Tasks are the classes (one against the rest, topics shared by all), the labels, or the
-targets. Samplers of the same posterior: Gibbs, O(K) a token [Zhu14], and Metropolis-Hastings in O(1) steps
-[Zheng15]. After the chain the weights are fitted once more to leave-one-out features (`parts.second_stage`).
+theta and phi are integrated out; weights eta, topics z and the variables that make the loss Gaussian are
+drawn in turn (`parts.margin`). Tasks are the classes (one against the rest, topics shared by all), the
+labels, or the targets. Samplers of the same posterior: Gibbs, O(K) a token [Zhu14], and
+Metropolis-Hastings in O(1) steps [Zheng15]. After the chain the weights are fitted once more to
+leave-one-out features (`parts.second_stage`).
 
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
 [Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
@@ -130,8 +131,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     Parameters
     ----------
     n_topics : int or None
-        Number of topics [K]. None: 20 for two classes, else the larger of 40 and four times the classes, or
-        once the labels; 400 at most.
+        Number of topics [K]. None: 20 for two classes, else the larger of 40 and four times the classes
+        (once the labels), 400 at most.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None is 20 / K.
     beta : float
@@ -157,8 +158,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     sampler : {"auto", "gibbs", "light"}
         All topics of every token looked at, or Metropolis-Hastings steps; "auto" takes the faster one.
     exact : bool
-        Keep word counts live token after token, as the exact sampler has it, on one thread. Otherwise they are
-        brought up to date sixteen times a sweep.
+        Keep word counts live token after token, as the exact sampler has it, on one thread. Otherwise they
+        are brought up to date sixteen times a sweep.
     n_sweeps, n_kept : int
         Sweeps in all, and the last of them that topics and weights are averaged over.
     n_chains : int
@@ -178,7 +179,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     weights_ : float64 array (topics, tasks)
         Two classes are one task, which speaks for the second.
     response_ : Response
-        ``response_.draws`` are posterior draws of the weights, ``response_.share`` the topics' part of margins.
+        ``response_.draws`` are posterior draws of the weights, ``response_.share`` the topics' part of the
+        margins.
     sampler_ : str
         The sampler that was used.
 
@@ -263,7 +265,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         cost = np.where(truth > 0, factor, 1.0) * p.cost * (truth != 0)
         cost *= weights_of(sample_weight, corpus.n_docs)[:, None]
         self.seed_ = self._resolve_seed()
-        state, data, seen = self._run(corpus, truth, cost, p, checkpoint, checkpoint_every)
+        _, data, seen = self._run(corpus, truth, cost, p, checkpoint, checkpoint_every)
         plan = second_stage.Plan(
             p.refit,
             1.0 / max(1.0, p.word_residual**2),
@@ -271,8 +273,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
             p.loss == "logistic",
             self.seed_,
         )
-        with Workers(self.n_threads) as workers:
-            self.response_ = second_stage.classify(seen, labels, data.order, plan, workers.each)
+        self.response_ = second_stage.classify(seen, labels, data.order, plan)
         return self
 
     def _checked_parameters(self) -> SimpleNamespace:
@@ -315,8 +316,8 @@ def weights_of(sample_weight: Any, n_docs: int) -> F64:
 class MedLDARegressor(TopicRegressor, _MedLDA):
     """Max-margin topic model for numbers, one or several a document.
 
-    Targets are brought to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and ``variance``
-    mean the same for all of them.
+    Targets are brought to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and
+    ``variance`` mean the same for all of them.
 
     Parameters
     ----------

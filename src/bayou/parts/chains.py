@@ -1,4 +1,4 @@
-"""Several Markov chains on one corpus side by side, as `margin` makes them: started, swept, averaged, read off.
+"""Several Markov chains on one corpus side by side, as `margin` makes them: swept, averaged, read off.
 
 One chain for all tasks; or several whose scores are averaged; or one for each task, with topics of its own.
 """
@@ -61,7 +61,7 @@ def member_seed(seed: int, member: int) -> int:
 def prepare(corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, seed: int) -> Data:
     """Tokens in keyed order with their weights, and a chain for each of ``p.n_members``.
 
-    ``y`` and ``cost`` are (documents x tasks). The order does not depend on the seed: it is a matter of the data.
+    ``y`` and ``cost`` are (documents x tasks). The order does not depend on the seed: it is of the data.
     """
     damped = features.damped(corpus.counts, p.tf)
     quiet = replace(corpus, counts=damped)
@@ -103,11 +103,11 @@ def init(data: Data, each: Each, begin: list[F32] | None) -> State:
         margin.start(chain, data.prior, seed, each, None if begin is None else begin[i])
         for i, (chain, seed) in enumerate(zip(data.chains, data.seeds, strict=True))
     ]
-    arrays = [np.stack([getattr(s, name) for s in made]) for name in margin.State._fields[1:]]
-    counts, mean = arrays[1], arrays[6]
+    both = {n: np.stack([getattr(s, n) for s in made]) for n in margin.State._fields[1:]}
     return State(
-        0, *arrays, np.zeros_like(counts), np.zeros_like(mean), 0,
-        np.zeros((0, *mean.shape), np.float32), np.zeros(0), np.zeros(0, np.int64),
+        step=0, **both, kept=np.zeros_like(both["counts"]), kept_mean=np.zeros_like(both["mean"]),
+        n_kept=0, draws=np.zeros((0, *both["mean"].shape), np.float32), scores=np.zeros(0),
+        score_steps=np.zeros(0, np.int64),
     )  # fmt: skip
 
 
@@ -144,9 +144,8 @@ def sweep(state: State, data: Data, p: SimpleNamespace, each: Each) -> State:
 
 def _log_joint(state: State, data: Data) -> float:
     chain = data.chains[0]
-    plain = sampler.Chain(
-        chain.tokens, topics.TokenIndex(*[np.zeros(0)] * 3), chain.ids, chain.n_terms, 0
-    )
+    none = topics.TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
+    plain = sampler.Chain(chain.tokens, none, chain.ids, chain.n_terms, 0)
     alpha, beta = data.prior
     return sampler.log_joint(state.z[0][:, None], state.counts[0], plain, alpha, beta)
 

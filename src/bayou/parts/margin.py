@@ -1,9 +1,9 @@
 """A Markov chain over topics and weights under words and labels, one sweep after the other.
 
-`Chain` is what never changes, `State` what the next sweep needs. A sweep draws the weights of every task, then
-the topics of every token, then what makes the losses Gaussian (`kernels.response`). Word counts stand still
-while a block of documents is worked on, and are brought up to date between blocks; ``exact`` chains keep them
-live token after token. Either way the result does not depend on threads.
+`Chain` is what never changes, `State` what the next sweep needs. A sweep draws the weights of every task,
+then the topics of every token, then what makes the losses Gaussian (`kernels.response`). Word counts
+stand still while a block of documents is worked on, and are brought up to date between blocks; ``exact``
+chains keep them live token after token. Either way the result does not depend on threads.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def index_terms(tokens: Tokens, n_terms: int) -> tuple[I64, I32]:
 def is_light(n_topics: int, n_tasks: int, mean_length: float) -> bool:
     """Whether Metropolis-Hastings steps cost less than a look at every topic.
 
-    A Gibbs sweep pays for all topics of every token; the light one for its steps, each of a pass over the tasks
-    at most.
+    A Gibbs sweep pays for all topics of every token; the light one for its steps, each of a pass over the
+    tasks at most.
     """
     del mean_length
     return n_topics >= LIGHT_FROM + n_tasks // 4

@@ -7,6 +7,7 @@ will come, and words beside topics (the residual) are then given no more than th
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any, NamedTuple
 
@@ -19,12 +20,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from bayou.data.supervision import Labels
-from bayou.parts.topics import F32, F64, Each
+from bayou.parts.topics import F32, F64
 from bayou.response import Response
 
 N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
 RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
 _STEPS = 50
+_ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
 
 
 class Evidence(NamedTuple):
@@ -60,28 +62,24 @@ def stack(zbar: F32, words: csr_array | None, q: float) -> Any:
 
 
 def fit_margins(
-    features: Any, y: F32, cost: F32, strength: float, logistic: bool, seed: int, each: Each
+    features: Any, y: F32, cost: F32, strength: float, logistic: bool, seed: int
 ) -> tuple[F64, F64]:
     """One linear classifier a task on the documents with a label: weights (features x tasks), intercepts."""
     n_tasks = y.shape[1]
     weights, intercept = np.zeros((features.shape[1], n_tasks)), np.zeros(n_tasks)
-
-    def work(lo: int, hi: int) -> None:
-        for i in range(lo, hi):
-            use = np.flatnonzero(cost[:, i] > 0)
-            signs = y[use, i]
-            if len(use) == 0 or signs.min() == signs.max():
-                intercept[i] = 0.0 if len(use) == 0 else float(signs[0])
-                continue
-            kind = LogisticRegression if logistic else LinearSVC
-            extra = {"solver": "liblinear"} if logistic else {}
-            machine = kind(C=strength, random_state=seed & 0x7FFFFFFF, max_iter=2000, **extra)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                machine.fit(features[use], signs, sample_weight=cost[use, i])
-            weights[:, i], intercept[i] = machine.coef_[0], machine.intercept_[0]
-
-    each(work, np.arange(n_tasks + 1, dtype=np.int64), 1e7)
+    for i in range(n_tasks):
+        use = np.flatnonzero(cost[:, i] > 0)
+        signs = y[use, i]
+        if len(use) == 0 or signs.min() == signs.max():
+            intercept[i] = 0.0 if len(use) == 0 else float(signs[0])
+            continue
+        kind = LogisticRegression if logistic else LinearSVC
+        extra = {"solver": "liblinear"} if logistic else {}
+        machine = kind(C=strength, random_state=seed & 0x7FFFFFFF, max_iter=2000, **extra)
+        with _ONE_AT_A_TIME, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine.fit(features[use], signs, sample_weight=cost[use, i])
+        weights[:, i], intercept[i] = machine.coef_[0], machine.intercept_[0]
     return weights, intercept
 
 
@@ -156,20 +154,20 @@ def sigmoid(scores: F64, signs: Any) -> tuple[float, float]:
     return float(at[0] / scale), float(at[1])
 
 
-def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan, each: Each) -> Response:
-    """Weights, intercepts and probabilities of a classifier; ``order`` brings labels to the evidence's order."""
+def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response:
+    """Weights, intercepts and probabilities of a classifier; ``order`` brings labels to the evidence's."""
     n_topics, n_tasks = seen.chain.shape
     weights, intercept = seen.chain, np.zeros(n_tasks)
     words = np.zeros((0, n_tasks))
     out = scores = seen.zbar.astype(np.float64) @ weights
     if plan.refit or plan.q > 0:
-        weights, words, intercept = _margins(seen, plan, each, np.arange(len(seen.y)))
+        weights, words, intercept = _margins(seen, plan, np.arange(len(seen.y)))
         out = scores = _total(seen, weights, words, intercept, plan.q)
         if plan.q > 0:
             scores = np.zeros_like(out)
             part = np.arange(len(seen.y)) % N_FOLDS
             for fold in range(N_FOLDS):
-                fitted = _margins(seen, plan, each, np.flatnonzero(part != fold))
+                fitted = _margins(seen, plan, np.flatnonzero(part != fold))
                 scores[part == fold] = _total(seen, *fitted, plan.q)[part == fold]
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     known = np.flatnonzero(labels.known[order])
@@ -194,11 +192,11 @@ def _beside(seen: Evidence, words: F64, q: float) -> dict[str, Any]:
     return {"words": (words * q).astype(np.float32), "word_weight": seen.word_weight}
 
 
-def _margins(seen: Evidence, plan: Plan, each: Each, use: Any) -> tuple[F64, F64, F64]:
+def _margins(seen: Evidence, plan: Plan, use: Any) -> tuple[F64, F64, F64]:
     """Weights of topics and words and intercepts, learned from some of the documents."""
     n_topics, n_tasks = seen.chain.shape
     words = None if plan.q == 0 or seen.words is None else seen.words[use]
-    rest = (plan.strength, plan.logistic, plan.seed, each)
+    rest = (plan.strength, plan.logistic, plan.seed)
     if not seen.separate:
         found = stack(seen.zbar[use], words, plan.q)
         both, intercept = fit_margins(found, seen.y[use], seen.cost[use], *rest)
@@ -237,7 +235,7 @@ def _share(topic_part: F64, total: F64, kind: str) -> float:
 
 
 def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> Response:
-    """Weights and noise of a regression. ``scale`` = (mean, deviation) of the targets that chains were given."""
+    """Weights and noise of a regression; ``scale`` = (mean, deviation) of the targets as they came."""
     n_topics, n_tasks = seen.chain.shape
     weight = seen.cost.max(axis=1).astype(np.float64)
     weight /= max(float(weight.max()), 1e-300)
@@ -258,8 +256,8 @@ def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> R
         covariance = np.einsum("skt,sjt->tkj", spread, spread) / max(len(spread) - 1, 1)
     mean, deviation = scale
     out = seen.zbar.astype(np.float64) @ weights
-    total = out + intercept + ((seen.words @ words) * plan.q if plan.q > 0 else 0.0)
-    share = float(np.var(out) / max(np.var(total), 1e-300)) if plan.q > 0 else 1.0
+    total = _total(seen, weights, words, intercept, plan.q)
+    share = float(np.var(out)) / max(float(np.var(total)), 1e-300) if plan.q > 0 else 1.0
     centre = seen.zbar.mean(axis=0, dtype=np.float64) if plan.refit else np.zeros(n_topics)
     return Response(
         kind="regression", classes=names, weights=weights * deviation,

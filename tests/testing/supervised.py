@@ -1,0 +1,40 @@
+"""Which supervised models the laws are tried on, and what scikit-learn asks of them in vain."""
+
+from bayou import MedLDAClassifier, MedLDARegressor
+
+SHORT = {"n_topics": 4, "n_sweeps": 8, "n_kept": 3}
+
+MODELS = [
+    kind(**SHORT, **extra)
+    for kind in (MedLDAClassifier, MedLDARegressor)
+    for extra in (
+        {},
+        {"sampler": "light"},
+        {"exact": True},
+        {"sampler": "light", "exact": True},
+        {"n_chains": 2},
+        {"word_residual": 1.0},
+        {"refit": False},
+    )
+] + [MedLDAClassifier(**SHORT, loss="logistic", cost=4.0)]
+
+SKLEARN = [
+    MedLDAClassifier(**SHORT),
+    MedLDARegressor(**SHORT),
+    MedLDAClassifier(),
+    MedLDARegressor(),
+]
+
+_WORDS = "a weight is of a document's labels: its words shape the topics whatever it is"
+_NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
+
+
+def expected_to_fail(estimator):
+    """Checks of scikit-learn that cannot hold, with the reason."""
+    if not isinstance(estimator, MedLDAClassifier | MedLDARegressor):
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": _WORDS,
+        "check_sample_weight_equivalence_on_sparse_data": _WORDS,
+        "check_decision_proba_consistency": _NEGATIVE,
+    }
