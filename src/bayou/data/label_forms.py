@@ -84,6 +84,14 @@ def is_list(entry: Any) -> bool:
     return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
 
 
+def labels_in(entries: npt.NDArray[Any]) -> list[Any]:
+    """The distinct labels of a vector or of label lists."""
+    lists = entries.dtype == "O" and any(map(is_list, entries.tolist()))
+    if lists:
+        entries = one_array([v for entry in entries if is_list(entry) for v in entry])
+    return list(np.unique(_plain(entries)[0]).tolist())
+
+
 def as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An indicator written as lists, as a matrix; anything else as it is.
 
