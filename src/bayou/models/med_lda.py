@@ -142,8 +142,9 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     cost : float
         Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: below, labels are too
         weak to break the symmetry of the topics.
-    margin : float
-        How far on the right side a score must be [l]; of the hinge loss alone. ``cost``, ``margin`` and
+    margin : float or None
+        How far on the right side a score must be [l]; of the hinge loss alone. None: 164 for two classes, else
+        16. ``cost``, ``margin`` and
         ``variance`` are not independent: (c, l, s) is the model (c l, 1, s / l**2).
     variance : float
         Prior variance of weights.
@@ -197,7 +198,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     beta: float = 0.03
     loss: str = "hinge"
     cost: float = 1.0
-    margin: float = 16.0
+    margin: float | None = None
     variance: float = 1.0
     positive_cost: float | None = None
     multi_class: str = "shared"
@@ -259,7 +260,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
         p.separate = p.multi_class == "one-vs-all" and n_tasks > 1
         p.n_members = n_tasks if p.separate else p.n_chains
-        p.width = p.margin
+        p.width = p.margin or (164.0 if labels.kind == "binary" else 16.0)
         truth = signs(labels).astype(np.float64)
         factor = p.positive_cost or (4.0 if multi else 1.0)
         cost = np.where(truth > 0, factor, 1.0) * p.cost * (truth != 0)
@@ -280,7 +281,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         p = super()._checked_parameters()
         one_of("loss", p.loss, ("hinge", "logistic"))
         one_of("multi_class", p.multi_class, ("shared", "one-vs-all"))
-        number("margin", p.margin, 1e-30)
+        if p.margin is not None:
+            number("margin", p.margin, 1e-30)
         if p.positive_cost is not None:
             number("positive_cost", p.positive_cost, 1e-30)
         if p.multi_class == "one-vs-all" and p.n_chains != 1:
