@@ -127,12 +127,12 @@ class Response:
             "slope": (np.float64, (n_tasks,), True),
             "offset": (np.float64, (n_tasks,), True),
             "share": (np.float64, (1,), True),
-            "draws": (np.float32, (len(got["draws"]), n_topics, n_tasks), True),
+            "draws": (np.float32, (_n_rows(got["draws"]), n_topics, n_tasks), True),
             "noise": (np.float64, (n_tasks,), False),
         }
         shapes["centre"] = (np.float64, (n_topics,), False)
         shapes["members"] = (np.int64, (1,), False)
-        shapes["covariance"] = (np.float64, (len(got["covariance"]), n_topics, n_topics), True)
+        shapes["covariance"] = (np.float64, (_n_rows(got["covariance"]), n_topics, n_topics), True)
         if "response.words" in arrays:
             got["words"] = arrays["response.words"]
             got["word_weight"] = arrays.get("response.word_weight", np.zeros(0))
@@ -156,6 +156,10 @@ _NAMES = (
 )  # fmt: skip
 
 
+def _n_rows(array: NDArray[Any]) -> int:
+    return array.shape[0] if array.ndim else -1
+
+
 def pack_classes(name: str, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Classes as one array: numbers and truth values as they are, anything else as strings."""
     if classes.dtype.kind in "iub":
@@ -172,7 +176,9 @@ def unpack_classes(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any
     """What `pack_classes` packed."""
     numbers, names = arrays.get(f"{name}.numbers"), arrays.get(f"{name}.names")
     if numbers is not None and numbers.ndim == 1:
+        if numbers.dtype not in (np.uint8, np.int64, np.float64) or not np.isfinite(numbers).all():
+            raise ModelFileError("the model file's classes are no numbers; save it again")
         return numbers.astype(np.bool_) if numbers.dtype == np.uint8 else numbers
-    if names is None:
+    if names is None or names.ndim != 1 or names.dtype != np.uint8:
         raise ModelFileError("the model file does not say what its classes are; save it again")
     return np.array(unpack_strings(names))
