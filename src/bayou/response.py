@@ -132,7 +132,7 @@ class Response:
         }
         shapes["centre"] = (np.float64, (n_topics,), False)
         shapes["members"] = (np.int64, (1,), False)
-        shapes["covariance"] = (np.float64, (_n_rows(got["covariance"]), n_topics, n_topics), True)
+        shapes["covariance"] = (np.float64, (n_tasks if _n_rows(got["covariance"]) else 0, n_topics, n_topics), True)
         if "response.words" in arrays:
             got["words"] = arrays["response.words"]
             got["word_weight"] = arrays.get("response.word_weight", np.zeros(0))
