@@ -13,7 +13,7 @@ from sklearn.base import clone
 from tests.reference.blocks import block_corpus
 
 import bayou
-from bayou import LDA, ModelFileError, OnlineLDA
+from bayou import LDA, BayesPAClassifier, BayesPARegressor, ModelFileError, OnlineLDA
 from bayou.data import container, header
 from bayou.estimator import Estimator
 from bayou.testing.cases import saved
@@ -274,4 +274,9 @@ def test_missing_files_are_missing(tmp_path):
 
 
 def test_kinds_are_the_public_models():
-    assert Estimator.kinds == {"LDA": LDA, "OnlineLDA": OnlineLDA}
+    assert Estimator.kinds == {
+        "BayesPAClassifier": BayesPAClassifier,
+        "BayesPARegressor": BayesPARegressor,
+        "LDA": LDA,
+        "OnlineLDA": OnlineLDA,
+    }

@@ -1,16 +1,32 @@
 """Topic models that learn from labels and from streams."""
 
+from typing import TYPE_CHECKING
+
+from bayou import lazy
 from bayou._version import __version__
-from bayou.data import Corpus, DataError, ModelFileError, Vectorizer, Vocabulary
-from bayou.estimator import load
-from bayou.explanation import Explanation
-from bayou.models.lda import LDA
-from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
-from bayou.models.online_lda import OnlineLDA
-from bayou.text_model import TextModel
+from bayou.homes import HOMES
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.data.errors import DataError, ModelFileError
+    from bayou.data.text import Vectorizer
+    from bayou.data.vocabulary import Vocabulary
+    from bayou.estimator import load
+    from bayou.explanation import Explanation
+    from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
+    from bayou.models.lda import LDA
+    from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.online_lda import OnlineLDA
+    from bayou.text_model import TextModel
+
+_ROOMS = ("data", "datasets", "estimator", "metrics", "models", "posterior", "report", "testing")
+
+__getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
     "LDA",
+    "BayesPAClassifier",
+    "BayesPARegressor",
     "Corpus",
     "DataError",
     "Explanation",

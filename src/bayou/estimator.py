@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
@@ -21,6 +22,7 @@ from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
+from bayou.homes import HOMES
 from bayou.run.loop import Callback
 
 E = TypeVar("E", bound="Estimator")
@@ -226,6 +228,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, is not a model of bayou, or was written by a later version.
     """
     arrays, manifest = container.load(path)
+    _meet_all()
     what = manifest.get("kind")
     reader = readers.get(what) if isinstance(what, str) else None
     if reader is None:
@@ -237,6 +240,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         return reader(arrays, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"{Path(path).name}: {error}") from None
+
+
+def _meet_all() -> None:
+    """Import every public class: they make themselves known then, and a file may name any of them."""
+    for home in sorted(set(HOMES.values())):
+        importlib.import_module(home)
 
 
 def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Any:

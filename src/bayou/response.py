@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
+from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.posterior import check_arrays
 
 F64 = NDArray[np.float64]
@@ -104,7 +104,7 @@ class Response:
         out["response.members"] = np.array([self.n_members], np.int64)
         out["response.kind"] = np.array([KINDS.index(self.kind)], np.int64)
         out["response.share"] = np.array([self.share])
-        out |= pack_classes("response.classes", self.classes)
+        out |= pack_classes(self.classes, self.kind == "multi-label")
         if self.words is not None and self.word_weight is not None:
             out["response.words"] = self.words
             out["response.word_weight"] = self.word_weight
@@ -132,7 +132,11 @@ class Response:
         }
         shapes["centre"] = (np.float64, (n_topics,), False)
         shapes["members"] = (np.int64, (1,), False)
-        shapes["covariance"] = (np.float64, (n_tasks if _n_rows(got["covariance"]) else 0, n_topics, n_topics), True)
+        shapes["covariance"] = (
+            np.float64,
+            (n_tasks if _n_rows(got["covariance"]) else 0, n_topics, n_topics),
+            True,
+        )
         if "response.words" in arrays:
             got["words"] = arrays["response.words"]
             got["word_weight"] = arrays.get("response.word_weight", np.zeros(0))
@@ -143,7 +147,7 @@ class Response:
         share, n_members = float(got.pop("share")[0]), int(got.pop("members")[0])
         if n_members < 1 or n_topics % n_members:
             raise ModelFileError("the model file's chains do not fit its topics; save it again")
-        classes = unpack_classes("response.classes", arrays)
+        classes, _ = unpack_classes(arrays)
         name = KINDS[int(kind[0])]
         if len(classes) != (2 if name == "binary" else n_tasks):
             raise ModelFileError("the model file's classes do not fit its weights; save it again")
@@ -158,27 +162,3 @@ _NAMES = (
 
 def _n_rows(array: NDArray[Any]) -> int:
     return array.shape[0] if array.ndim else -1
-
-
-def pack_classes(name: str, classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Classes as one array: numbers and truth values as they are, anything else as strings."""
-    if classes.dtype.kind in "iub":
-        kind = {"b": np.bool_, "i": np.int64, "u": np.int64}[classes.dtype.kind]
-        return {
-            f"{name}.numbers": classes.astype(kind).view(np.uint8 if kind is np.bool_ else kind)
-        }
-    if classes.dtype.kind == "f":
-        return {f"{name}.numbers": classes.astype(np.float64)}
-    return {f"{name}.names": pack_strings(map(str, classes.tolist()))}
-
-
-def unpack_classes(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """What `pack_classes` packed."""
-    numbers, names = arrays.get(f"{name}.numbers"), arrays.get(f"{name}.names")
-    if numbers is not None and numbers.ndim == 1:
-        if numbers.dtype not in (np.uint8, np.int64, np.float64) or not np.isfinite(numbers).all():
-            raise ModelFileError("the model file's classes are no numbers; save it again")
-        return numbers.astype(np.bool_) if numbers.dtype == np.uint8 else numbers
-    if names is None or names.ndim != 1 or names.dtype != np.uint8:
-        raise ModelFileError("the model file does not say what its classes are; save it again")
-    return np.array(unpack_strings(names))

@@ -93,8 +93,8 @@ class TextModel(TransformerMixin, BaseEstimator):
         return self.transform(self._learn(X, y, how))
 
     @_if_able("partial_fit")
-    def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None) -> Self:
-        """Learn from more texts.
+    def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
+        """Learn from more texts; ``how`` (``classes=``) is passed on to the estimator.
 
         The first call chooses the vocabulary. Later ones ignore words outside of it and count them
         in `n_unknown_`.
@@ -102,11 +102,11 @@ class TextModel(TransformerMixin, BaseEstimator):
         if not hasattr(self, "estimator_"):
             estimator = self._fresh()
             corpus, vectorizer = self._first_corpus(X)
-            self._keep(estimator.partial_fit(corpus, y), vectorizer)
+            self._keep(estimator.partial_fit(corpus, y, **how), vectorizer)
             return self
         corpus, lengths = self._read(X)
         known = int(self.estimator_._aligned(corpus).n_tokens)
-        self.estimator_.partial_fit(corpus, y)
+        self.estimator_.partial_fit(corpus, y, **how)
         self.n_known_ += known
         self.n_unknown_ += int(lengths.sum()) - known
         return self
@@ -180,7 +180,8 @@ class TextModel(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """Topic proportions of texts; rows sum to one."""
-        return np.asarray(self.estimator_.transform(self.corpus(X)), np.float64)
+        corpus = self.corpus(X)
+        return np.asarray(self.estimator_.transform(corpus), np.float64)
 
     @_if_able("predict")
     def predict(self, X: Iterable[str] | Corpus) -> Any:
@@ -290,8 +291,7 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
     model = TextModel(estimator=clone(estimator), vectorizer=clone(vectorizer))
     vectorizer.vocabulary_ = estimator.vocabulary_
     packed = arrays.get("vectorizer/stop_words")
-    words = None if packed is None else container.unpack_strings(packed)
-    vectorizer.stop_words_ = None if words is None else frozenset(words)
+    vectorizer.stop_words_ = None if packed is None else frozenset(container.unpack_strings(packed))
     try:
         model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
     except (KeyError, TypeError, ValueError):

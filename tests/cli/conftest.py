@@ -48,7 +48,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def _heed_ctrl_c():
+def heed_ctrl_c():
     """A job in the background of a shell ignores Ctrl-C, and so would all that it starts."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -62,7 +62,7 @@ def process(tmp_path):
             [sys.executable, "-m", "bayou", *map(str, words)],
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "80"},
-            preexec_fn=_heed_ctrl_c if os.name == "posix" else None,  # noqa: PLW1509 - one thread
+            preexec_fn=heed_ctrl_c if os.name == "posix" else None,  # noqa: PLW1509 - one thread
             **{
                 "stdin": subprocess.DEVNULL,
                 "stdout": subprocess.PIPE,

@@ -87,16 +87,16 @@ def test_tsv_parquet_folder_and_a_name_that_tells_nothing(invoke, tmp_path):
 
 def test_a_checkpoint_that_was_asked_for(invoke, files, tmp_path):
     words = ("fit", files / "pets.jsonl", "-k", "2", "--set", "inference=gibbs", "-o", "m.bayou")
-    words = (*words, "--set", "n_sweeps=60", "--set", "tol=0", "--checkpoint", "c")
+    words = (*words, "--set", "n_sweeps=60", "--set", "tol=0", "--checkpoint-dir", "c")
     invoke(*words, "--max-time", "1e-9")
-    assert (tmp_path / "c").exists()
+    assert (tmp_path / "c" / "m.bayou.checkpoint").exists()
     cut = bayou.load(tmp_path / "m.bayou")
     assert cut.estimator_.n_iter_ == 1
     assert "--resume" in invoke(*words, code=2).stderr
     other = (*words, "--seed", "5", "--resume")
     assert "written with other" in invoke(*other, code=3).stderr
     invoke(*words, "--resume")
-    assert not (tmp_path / "c").exists()
+    assert not list((tmp_path / "c").iterdir())
     resumed = (tmp_path / "m.bayou").read_bytes()
     assert "beginning anew" in invoke(*words, "--resume").stderr
     assert (tmp_path / "m.bayou").read_bytes() == resumed
@@ -104,7 +104,38 @@ def test_a_checkpoint_that_was_asked_for(invoke, files, tmp_path):
 
 def test_online_models_have_no_checkpoints(invoke, files):
     words = ("fit", files / "pets.jsonl", "-m", "online-lda")
-    assert "bayou update" in invoke(*words, "--checkpoint", "c", code=2).stderr
+    assert "bayou update" in invoke(*words, "--checkpoint-dir", "c", code=2).stderr
+
+
+def test_a_checkpoint_folder_that_cannot_be_one(invoke, files, tmp_path):
+    (tmp_path / "file").write_text("")
+    words = ("fit", files / "pets.jsonl", "-k", "2", "--checkpoint-dir")
+    assert "is a file; name a folder" in invoke(*words, "file", code=2).stderr
+    assert "does not exist" in invoke(*words, "no/such", code=2).stderr
+    invoke(*words, "new", "--dry-run")
+    assert not (tmp_path / "new").exists()
+
+
+def test_update_resumes_from_a_checkpoint(invoke, files, tmp_path):
+    """As after a machine that went down: the model is as it was, the checkpoint is further."""
+    (tmp_path / "s.bayou").write_bytes((files / "online-lda.bayou").read_bytes())
+    lines = [json.dumps({"text": text}) + "\n" for text in texts(5000)]
+    (tmp_path / "all.jsonl").write_text("".join(lines))
+    (tmp_path / "head.jsonl").write_text("".join(lines[:4096]))
+    words = ("update", "s.bayou", "all.jsonl", "-q")
+    (tmp_path / "c").mkdir()
+    kept = tmp_path / "c" / "s.bayou.checkpoint"
+    invoke("update", "s.bayou", "head.jsonl", "-q", "-o", kept)
+    invoke(*words, "-o", "whole.bayou")
+    words = (*words, "--checkpoint-dir", "c")
+    assert "add --resume" in invoke(*words, code=2).stderr
+    assert "4,096 documents" in invoke(*words[:3], *words[4:], "--resume", "--dry-run").stderr
+    invoke(*words, "--resume")
+    assert (tmp_path / "s.bayou").read_bytes() == (tmp_path / "whole.bayou").read_bytes()
+    assert not kept.exists()
+    kept.write_bytes((files / "online-lda.bayou").read_bytes())  # older than the model is now
+    assert "not made from this model" in invoke(*words, "--resume", code=3).stderr
+    assert "--skip" in invoke("update", "s.bayou", "all.jsonl", "--resume", code=2).stderr
 
 
 def test_update_goes_on_and_counts_unknown_words(invoke, files, tmp_path):

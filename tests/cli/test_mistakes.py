@@ -6,6 +6,7 @@ import os
 import pytest
 from typer.testing import CliRunner
 
+from bayou import BayesPAClassifier, TextModel
 from bayou.cli import app
 from bayou.data import container
 
@@ -32,6 +33,18 @@ def test_a_missing_column(invoke, small, column, message):
     assert f"line 1: no field {column!r} (there are: text)" in text
     assert message in text
     assert "--label" in complaint(invoke("fit", small(), "--label", "class", "-q", code=1))
+
+
+def test_files_that_are_something_else(invoke, tmp_path):
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04 and so on")
+    (tmp_path / "notes.txt").write_text("Some notes\n")
+    for name in ("book.xlsx", "notes.txt"):
+        assert "save it as CSV" in complaint(invoke("fit", name, code=1))
+    (tmp_path / "list.json").write_text('[{"text": "a"}]\n')
+    assert "write one object a line" in complaint(invoke("fit", "list.json", code=1))
+    (tmp_path / "text.csv").write_text("Review,Name\na b,c\n")
+    text = complaint(invoke("fit", "text.csv", "--text", "review", code=1))
+    assert text.endswith("did you mean 'Review'? Name it with --text")
 
 
 def test_files_without_documents(invoke, tmp_path):
@@ -189,3 +202,11 @@ def test_tracebacks_only_when_asked_for(files, monkeypatch, tmp_path):
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 3
         assert "Traceback" in done.stderr
+
+
+def test_a_model_without_topics_is_one_for_python(invoke, small, tmp_path):
+    inner = TextModel(estimator=BayesPAClassifier())
+    inner.fit(["red apple", "blue sea"] * 3, ["fruit", "water"] * 3).save(tmp_path / "model")
+    for words in (["topics", "model"], ["predict", "model", small()]):
+        text = complaint(invoke(*words, code=3))
+        assert "holds a BayesPAClassifier, which has no topics" in text

@@ -9,7 +9,8 @@ from tests.cli.samples import texts
 
 import bayou
 from bayou.cli import app
-from bayou.cli.catalogue import kinds, name_of
+from bayou.cli.catalogue import classes, find, name_of
+from bayou.estimator import Estimator
 
 VERBS = [
     "demo",
@@ -124,7 +125,10 @@ def test_models_are_listed_with_their_papers(invoke):
         assert row["paper"]
         assert row["parameters"]["n_topics"] == 50
     assert "did you mean 'lda'" in invoke("models", "lad", code=2).stderr
-    assert set(kinds()) == {name_of(kind) for kind in kinds().values()}
+    assert {find(name) for name in classes()} == {
+        kind for kind in Estimator.kinds.values() if kind.__module__.startswith("bayou.models.")
+    }
+    assert all(name_of(find(name)) == name for name in classes())
 
 
 def test_doctor(invoke, monkeypatch, tmp_path):

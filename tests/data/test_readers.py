@@ -145,3 +145,10 @@ def test_records_stream(tmp_path, format):
 
 def test_options_have_defaults():
     assert Options() == Options("strict", 64 * 2**20)
+
+
+def test_a_spreadsheet_where_the_comma_is_the_decimal_point(tmp_path):
+    (tmp_path / "a.csv").write_text('text;target\n"a, cat";1\nb dog;2\n')
+    assert [r["text"] for r in iter_records(tmp_path / "a.csv")] == ["a, cat", "b dog"]
+    (tmp_path / "b.csv").write_text("text,a;b\nx;y,1\n")
+    assert list(iter_records(tmp_path / "b.csv")) == [{"text": "x;y", "a;b": "1"}]

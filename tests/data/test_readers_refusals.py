@@ -25,6 +25,7 @@ from bayou.data import DataError, iter_records, read
     ("name", "raw", "why"),
     [
         ("f.jsonl", b"", "the file is empty"),
+        ("f.csv", "text\na\n".encode("utf-16"), "UTF-16; save it as UTF-8"),
         ("f.jsonl", b"\n\n", "no records"),
         ("f.jsonl", b'{"text": "a"}\n{"text": \n', "f.jsonl, line 2: not valid JSON"),
         ("f.jsonl", b'{"text": "a"}\n[1]\n', "line 2: expected a JSON object"),

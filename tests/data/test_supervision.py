@@ -88,6 +88,15 @@ def test_an_indicator_row_of_nan_is_a_document_without_labels():
         read_labels(np.array([[1.0, 0], [np.nan, 1]]), 2)
 
 
+def test_an_indicator_may_be_written_as_lists():
+    found = read_labels([[1, 0, 0], [0, 1, 1], None], 3)
+    np.testing.assert_array_equal(signs(found), [[1, -1, -1], [-1, 1, 1], [0, 0, 0]])
+    assert read_labels([[True, False], [True, True]], 2).classes.tolist() == [0, 1]
+    assert read_labels(list(np.eye(3)), 3).indicator.shape == (3, 3)
+    assert read_labels([[0], [1]], 2).kind == "multi-label"  # one label each
+    assert read_labels([[1, 2], [1, 0]], 2).classes.tolist() == [0, 1, 2]
+
+
 def test_names_of_the_columns_of_a_frame_are_the_labels():
     frame = pd.DataFrame({"z": [1, 0], "a": [0, 1]})
     assert read_labels(frame, 2).classes.tolist() == ["z", "a"]
@@ -130,8 +139,8 @@ def test_a_column_is_a_vector_with_scikit_learns_warning():
     [
         ([0.5, 1.5], "Unknown label type: continuous"),
         ([0, 1, 1], "inconsistent numbers of samples"),
-        ([1, 1], "two classes.*1"),
-        (["a", "a"], "two classes.*'a'"),
+        ([1, 1], r"one class only, 1; .* two classes"),
+        (["a", "a"], r"one class only, 'a'"),
         ([None, np.nan], "no document has a label"),
         (np.array([np.nan, np.nan]), "no document has a label"),
         ([[], []], "no document has a label"),

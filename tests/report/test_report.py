@@ -156,7 +156,7 @@ def test_any_number_of_topics(n_topics):
     page = render(ReportData.from_model(model, corpus))
     outline = check_page(page)
     assert outline.tags.count("article") == n_topics
-    assert len(page.encode()) < 560_000
+    assert len(page.encode()) < 500_000
 
 
 def test_empty_documents_and_rare_words():

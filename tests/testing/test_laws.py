@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.testing import supervised
 from tests.testing.broken import BROKEN
 
-from bayou import LDA, Corpus, OnlineLDA
+from bayou import LDA, BayesPAClassifier, BayesPARegressor, Corpus, OnlineLDA
 from bayou.data.synthetic import sample_lda
 from bayou.estimator import Estimator
 from bayou.run import shards
@@ -27,10 +27,17 @@ MODELS = [
     OnlineLDA(n_topics=3, inference="hybrid", n_passes=2, batch_size=16, learn_alpha=True),
     *supervised.MODELS,
 ]
+LINEAR = [
+    BayesPAClassifier(n_passes=2),
+    BayesPAClassifier(classifier="gibbs", batch_size=5, average=True),
+    BayesPAClassifier(classifier="gibbs", precision="full", n_passes=1),
+    BayesPARegressor(batch_size=5),
+    BayesPARegressor(regressor="gibbs", precision="full", batch_size=4, n_passes=1),
+]
 
 
 def _cases():
-    for number, model in enumerate(MODELS):
+    for number, model in enumerate([*MODELS, *LINEAR]):
         for name, check in laws(model):
             yield pytest.param(check, id=f"{number}-{type(model).__name__}-{name}")
 
@@ -118,7 +125,14 @@ def test_broken_models_are_caught(model, law, known):
 
 
 def test_private_classes_are_not_registered():
-    assert set(Estimator.kinds) == {"LDA", "OnlineLDA", "MedLDAClassifier", "MedLDARegressor"}
+    assert set(Estimator.kinds) == {
+        "BayesPAClassifier",
+        "BayesPARegressor",
+        "LDA",
+        "MedLDAClassifier",
+        "MedLDARegressor",
+        "OnlineLDA",
+    }
 
 
 # -- targets for models to come ------------------------------------------------------------------

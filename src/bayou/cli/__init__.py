@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-import bayou
+from bayou import __version__
 from bayou.cli import config
 from bayou.cli.demo import demo
 from bayou.cli.doctor import doctor
@@ -38,7 +38,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"bayou {bayou.__version__}")
+        typer.echo(f"bayou {__version__}")
         raise typer.Exit
 
 

@@ -1,41 +1,59 @@
-"""The models by the names they have on the command line."""
+"""The models by the names they have on the command line.
+
+What can be told without importing a model is, since that takes seconds.
+"""
 
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
 import re
-import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from bayou.data.errors import did_you_mean
-from bayou.estimator import Estimator
+from bayou.homes import HOMES
 
+if TYPE_CHECKING:
+    from bayou.estimator import Estimator
+
+_MODELS = "bayou.models."
+_WITHOUT_TOPICS = ("bayou.models.bayes_pa",)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
 
 
-def name_of(kind: type) -> str:
+class About(NamedTuple):
+    """What is said about a model."""
+
+    line: str  # from its docstring
+    paper: str  # the first reference at the head of its file
+
+
+def name_of(kind: type | str) -> str:
     """A class's name on the command line.
 
     Examples
     --------
-    >>> [name_of(type(n, (), {})) for n in ("LDA", "OnlineLDA", "MedLDAClassifier")]
+    >>> [name_of(name) for name in ("LDA", "OnlineLDA", "MedLDAClassifier")]
     ['lda', 'online-lda', 'med-lda-classifier']
     """
-    return _HUMPS.sub("-", kind.__name__).lower()
+    return _HUMPS.sub("-", kind if isinstance(kind, str) else kind.__name__).lower()
 
 
-def kinds() -> dict[str, type[Estimator]]:
-    """Every model of bayou, by name."""
-    mine = [
-        kind for kind in Estimator.kinds.values() if kind.__module__.startswith("bayou.models.")
-    ]
-    return {name_of(kind): kind for kind in sorted(mine, key=name_of)}
+def classes() -> dict[str, str]:
+    """The class of every topic model of bayou, by the model's name; the verbs are about topics."""
+    homes = {c: h for c, h in HOMES.items() if h.startswith(_MODELS) and h not in _WITHOUT_TOPICS}
+    mine = sorted((name_of(c), c) for c in homes)
+    return dict(mine)
 
 
-def find(name: str) -> type[Estimator]:
-    """The model of that name; a wrong name is a usage error."""
-    known = kinds()
+def check(name: str) -> str:
+    """The class of that name; a wrong name is a usage error."""
+    known = classes()
     if name not in known:
         raise typer.BadParameter(
             f"there is no model {name!r} (there are: {', '.join(known)})"
@@ -45,12 +63,26 @@ def find(name: str) -> type[Estimator]:
     return known[name]
 
 
-def one_line(kind: type[Estimator]) -> str:
-    """What the model is, from its docstring."""
-    return (kind.__doc__ or "").strip().splitlines()[0]
+def find(name: str) -> type[Estimator]:
+    """The model of that name, imported."""
+    found = check(name)
+    kind: type[Estimator] = getattr(importlib.import_module(HOMES[found]), found)
+    return kind
 
 
-def paper(kind: type[Estimator]) -> str:
-    """The first reference at the head of the model's file."""
-    found = _REFERENCE.search(sys.modules[kind.__module__].__doc__ or "")
-    return " ".join(found.group(1).split()) if found else ""
+def about(name: str) -> About:
+    """What the file of a model says about it; the file is read, not run."""
+    spec = importlib.util.find_spec(HOMES[check(name)])
+    if spec is None or spec.origin is None:
+        return About("", "")
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    docs = [
+        ast.get_docstring(node)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name == classes()[name]
+    ]
+    paper = _REFERENCE.search(ast.get_docstring(tree) or "")
+    return About(
+        (docs[0] or "").splitlines()[0] if docs else "",
+        " ".join(paper.group(1).split()) if paper else "",
+    )

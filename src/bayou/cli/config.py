@@ -19,7 +19,7 @@ FILE = "bayou.toml"
 _HINT = "--config"
 _PREFIX = "BAYOU"
 # One value for every verb would be a trap here: fit's output is not predict's.
-_OWN_ONLY = ("output", "report", "checkpoint", "resume", "dry_run", "set")
+_OWN_ONLY = ("output", "report", "checkpoint_dir", "resume", "dry_run", "set")
 
 
 class Defaults(NamedTuple):

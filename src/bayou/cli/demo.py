@@ -1,21 +1,25 @@
 """``bayou demo``: topics of the documentation that is on every user's disk."""
 
+from __future__ import annotations
+
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 
-import bayou
-from bayou import report
-from bayou.data import Corpus, DataError, ModelFileError
-from bayou.datasets import iter_docstrings, load_docstrings, versions
+from bayou.cli import options
+from bayou.cli.output import check_writable
+from bayou.data.errors import ModelFileError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bayou.data.corpus import Corpus
 
 _N_WORDS = 9
 _N_PACKAGES = 2
@@ -23,38 +27,45 @@ _MIN_DOCS = 15  # a sub-package's average over fewer documents says little
 
 
 def demo(
-    topics: Annotated[int, typer.Option(min=2, max=1000, help="How many topics to find.")] = 20,
+    topics: Annotated[
+        int,
+        typer.Option(
+            "--topics", "-k", min=2, max=1000, metavar="N", help="How many topics to find."
+        ),
+    ] = 20,
     output: Annotated[
-        Path, typer.Option("--output", "-o", dir_okay=False, help="Where to save the model.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to save the model; a report is put beside.",
+        ),
     ] = Path("bayou-demo.bayou"),
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same topics.")] = 0,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads; the result does not depend on it.")
-    ] = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
 ) -> None:
     """Fit topics to the documentation of the installed Python libraries and show them.
 
     Nothing is downloaded: the text is read from the source files of Python,
     NumPy, SciPy and scikit-learn on this machine.
     """
-    if not output.parent.is_dir():
-        raise typer.BadParameter(
-            f"the folder {output.parent} does not exist", param_hint="--output"
-        )
+    check_writable(output)
     out, err = Console(highlight=False), Console(stderr=True, highlight=False)
     settings = {
         "random_state": seed,
         "n_threads": threads,
         "progress": err.is_terminal,
     }
-    try:
-        _run(out, err, topics, output, settings)
-    except (DataError, ModelFileError, OSError) as error:
-        err.print(f"bayou: {error}", style="red", markup=False)
-        raise typer.Exit(3 if isinstance(error, ModelFileError) else 1) from error
+    _run(out, err, topics, output, settings)
 
 
 def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[str, Any]) -> None:
+    import numpy as np
+
+    import bayou
+    from bayou.datasets import load_docstrings
+
     started = time.perf_counter()
     err.print("Reading the documentation of the installed libraries ...")
     train, test = load_docstrings(subset="train"), load_docstrings(subset="test")
@@ -77,6 +88,9 @@ def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[s
 
 def _write_report(out: Console, err: Console, model: Any, test: Corpus, path: Path) -> None:
     """The report, with sub-packages as labels; without its extra, one line that says how to get it."""
+    from bayou import report
+    from bayou.datasets import iter_docstrings, load_docstrings
+
     train = load_docstrings(subset="train", labels="package")
     texts = {record.id: record.text for record in iter_docstrings()}
     data = report.ReportData.from_model(
@@ -95,6 +109,8 @@ def _write_report(out: Console, err: Console, model: Any, test: Corpus, path: Pa
 
 
 def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
+    from bayou.datasets import versions
+
     named = ", ".join(f"{name} {version}" for name, version in versions().items())
     out.print(f"Documentation of {named}")
     out.print(
@@ -104,6 +120,10 @@ def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
 
 
 def _print_topics(out: Console, model: Any, train: Corpus) -> None:
+    from rich.table import Table
+
+    from bayou.datasets import iter_docstrings
+
     shares = model.transform(train)
     prevalence = shares.mean(axis=0)
     words = model.top_terms(_N_WORDS)
@@ -115,7 +135,7 @@ def _print_topics(out: Console, model: Any, train: Corpus) -> None:
     table.add_column("share", justify="right")
     table.add_column("terms", ratio=1)
     table.add_column("most about (its share there)", max_width=32)
-    for k in np.argsort(-prevalence, kind="stable"):
+    for k in (-prevalence).argsort(kind="stable"):
         most = sorted(((average[k], name) for name, average in averages.items()), reverse=True)
         about = "\n".join(f"{name} {share:.0%}" for share, name in most[:_N_PACKAGES])
         table.add_row(str(k), f"{prevalence[k]:.1%}", " ".join(words[k]), about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -18,8 +17,6 @@ import typer
 import bayou
 from bayou.cli import options, output
 from bayou.cli.shell import DATA
-from bayou.data.synthetic import sample_lda
-from bayou.run.shards import resolve_threads
 
 _CORE = ("numpy", "scipy", "scikit-learn", "numba", "safetensors", "typer", "rich")
 _EXTRAS = {  # extra: the modules it brings
@@ -54,12 +51,16 @@ def doctor(as_json: options.AsJson = False) -> None:
 
 
 def _findings() -> Iterator[Finding]:
+    from importlib.metadata import version
+
+    from bayou.run.shards import resolve_threads
+
     yield Finding("bayou", True, bayou.__version__)
     yield Finding(
         "python", sys.version_info >= (3, 11), f"{platform.python_version()}, {sys.platform}"
     )
     for name in _CORE:
-        yield Finding(name, True, importlib.metadata.version(name))
+        yield Finding(name, True, version(name))
     yield Finding(
         "threads", True, f"{resolve_threads(None)} usable, {os.cpu_count()} in the machine"
     )
@@ -99,6 +100,8 @@ def _folder(what: str, folder: Path) -> Finding:
 
 def _trial() -> Finding:
     """Fit something small; the first time this compiles the inner loops."""
+    from bayou.data.synthetic import sample_lda
+
     corpus, _ = sample_lda(n_docs=50, n_topics=2, n_terms=20, seed=0)
     begun = time.monotonic()
     try:

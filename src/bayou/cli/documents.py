@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from bayou.data import Corpus, DataError, Vectorizer
-from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe
-from bayou.data.readers import Columns, Table
+from bayou.data.errors import DataError
+from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe, reading
 from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of, iter_located
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.data.readers import Columns, Table
+    from bayou.data.text import Vectorizer
 
 _FORMATS = tuple(form for form in FORMATS if form not in MATRIX_FORMATS)
 MAX_LINE = MAX_LINE_BYTES
@@ -37,7 +41,15 @@ class Batch(NamedTuple):
 
 def texts_only(text: str, id: str | None = "") -> Columns:
     """Columns of verbs that look at nothing but the text and the name of a document."""
+    from bayou.data.readers import Columns
+
     return Columns(text=text, label="", target="", time="", id=id)
+
+
+def check_there(path: str) -> None:
+    """Miss a file before seconds are spent on loading what would read it."""
+    if path != STDIN:
+        os.stat(path)
 
 
 def form_of(source: Source) -> str:
@@ -49,10 +61,11 @@ def form_of(source: Source) -> str:
         )
     if form is not None or source.path == STDIN:
         return form or "jsonl"
-    os.stat(source.path)  # so that a missing file is told from a strange name
+    check_there(source.path)  # so that a missing file is told from a strange name
     try:
         form = format_of(source.path, None)
     except DataError:
+        _check_json(source.path)
         return "jsonl"
     if form in MATRIX_FORMATS:
         raise DataError(
@@ -60,6 +73,19 @@ def form_of(source: Source) -> str:
             "bayou.data.read and fit an estimator to it"
         )
     return form
+
+
+def _check_json(path: str) -> None:
+    """A file whose name tells nothing must at least begin like JSON."""
+    if not os.path.isfile(path):
+        return  # what comes through a pipe can be looked at only once
+    with reading(path) as file:
+        head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head and not head.startswith((b"{", b"[")):
+        raise DataError(
+            f"{path} is not JSON lines, and its name does not tell what it is; save it as CSV, pass "
+            f"--format ({', '.join(_FORMATS)}), or put texts into a folder, a file each"
+        )
 
 
 def texts(source: Source, table: Table) -> Iterator[str]:
@@ -75,6 +101,9 @@ def read_corpus(
 
     A vectoriser that is not fitted yet will be.
     """
+    from bayou.data.corpus import Corpus
+    from bayou.data.readers import Table
+
     table, kept = Table(source.columns, None, None), []
 
     def each() -> Iterator[str]:
@@ -97,6 +126,8 @@ def read_corpus(
 
 def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
     """Documents ``size`` at a time, after the first ``skip``; without names they are numbered from 1."""
+    from bayou.data.readers import Table
+
     table = Table(source.columns, None, None)
     stream = texts(source, table)
     at = sum(1 for _ in islice(stream, skip))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
-from bayou import TextModel
 from bayou.cli import documents, model_file, options, output
 from bayou.cli.voice import Voice
-from bayou.metrics import diversity, npmi
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
 
 _TOP = 10  # terms of a topic that coherence and diversity look at
 
@@ -52,6 +53,10 @@ def evaluate(
 
 
 def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
+    import numpy as np
+
+    from bayou.metrics import diversity, npmi
+
     score = model.log_likelihood(corpus)
     top = min(_TOP, corpus.n_terms)
     coherence = npmi(model.components_, corpus.counts, top_n=top) if top > 1 else [np.nan]
@@ -66,4 +71,4 @@ def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
 
 
 def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+    return value if math.isfinite(value) else None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from bayou import Explanation
 from bayou.cli import documents, model_file, options, output
 from bayou.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from bayou.explanation import Explanation
 
 _SIZE = 100
 _DIGITS = 6
@@ -57,7 +58,7 @@ def explain(
 def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
     parts = found.parts
     topics = []
-    for k in np.argsort(-found.proportions, kind="stable")[:top]:
+    for k in (-found.proportions).argsort(kind="stable")[:top]:
         words = [
             {
                 "term": found.terms[i],
@@ -65,7 +66,7 @@ def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
                 "probability": _short(found.topics[i, k]),
                 "part": _short(parts[i, k]),
             }
-            for i in np.argsort(-parts[:, k], kind="stable")
+            for i in (-parts[:, k]).argsort(kind="stable")
         ]
         topics.append(
             {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou import Corpus, TextModel, Vectorizer
 from bayou.cli import catalogue, documents, listing, options, output, settings, training
 from bayou.cli.report import available, write_report
 from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
-from bayou.data import DataError
-from bayou.data.readers import Columns
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
 
 _WORDS, _RUN = "Words", "Running"
 
@@ -25,7 +26,7 @@ def fit(  # one parameter a flag
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to save the model.")
     ] = Path("model.bayou"),
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="NAME", help="See `bayou models`.")
+        str, typer.Option("--model", "-m", metavar="NAME", help="Which model; see `bayou models`.")
     ] = "lda",
     topics: Annotated[
         int | None,
@@ -40,7 +41,8 @@ def fit(  # one parameter a flag
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Also write an HTML report.")
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write a report, as one HTML file."),
     ] = None,
     stop_words: Annotated[
         str,
@@ -109,29 +111,24 @@ def fit(  # one parameter a flag
             rich_help_panel=_RUN,
         ),
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Keep the training here along the way. Ctrl-C writes one in any case.",
-            rich_help_panel=_RUN,
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=_RUN
-        ),
-    ] = False,
+    checkpoint_dir: options.CheckpointDir = None,
+    resume: options.Resume = False,
     dry_run: options.DryRun = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Learn topics from a file of texts, save the model and print its topics.
 
-    Example: bayou fit reviews.csv --text review -k 20 -o reviews.bayou
+    From a file to a report in one line:
+
+    bayou fit reviews.csv --text review -k 20 --report reviews.html
     """
+    catalogue.check(model)
+    documents.check_there(file)
+    from bayou.data.readers import Columns
+    from bayou.data.text import Vectorizer
+    from bayou.text_model import TextModel
+
     voice, session = Voice(quiet, verbose), session_of(ctx)
     kind = catalogue.find(model)
     given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))
@@ -154,7 +151,7 @@ def fit(  # one parameter a flag
     if report is not None:
         output.check_writable(report, "--report")
         available()
-    kept = training.checkpoint_for(kind, checkpoint, out, resume, voice)
+    kept = training.checkpoint_for(kind, checkpoint_dir, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable
     columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
@@ -196,6 +193,6 @@ def _limit(flag: str, text: str) -> float:
 def _check_terms(corpus: Corpus) -> None:
     if not corpus.n_terms:
         raise DataError(
-            f"no term is left of {corpus.n_docs} documents; lower --min-df, raise --max-df or "
-            "give --stop-words none"
+            f"no term is left; documents: {corpus.n_docs}; lower --min-df, raise --max-df, give "
+            "--stop-words none or more documents"
         )

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from bayou.cli import options, output
-from bayou.data import ModelFileError, peek
-from bayou.data.text import TOKEN_PATTERN
+from bayou.data.errors import ModelFileError
+from bayou.data.token_pattern import TOKEN_PATTERN
 
 
 def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
@@ -18,8 +18,10 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
 
     Example: bayou inspect reviews.bayou
     """
+    from bayou.data import container
+
     try:
-        manifest = peek(model, verify=True)
+        manifest = container.peek(model, verify=True)
         size = model.stat().st_size
     except OSError as error:
         raise ModelFileError(

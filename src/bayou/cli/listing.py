@@ -7,7 +7,6 @@ import sys
 import textwrap
 from typing import Any, NamedTuple
 
-import numpy as np
 import typer
 
 
@@ -25,10 +24,10 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
     post = estimator.posterior_
     shares = post.topic_tokens / max(post.topic_tokens.sum(), 1e-300)
     names = estimator.top_terms(n_terms)
-    order = np.argsort(-post.rows, axis=0, kind="stable")[:n_terms]
+    order = (-post.rows).argsort(axis=0, kind="stable")[:n_terms]
     return [
         Topic(int(k), float(shares[k]), names[k], post.rows[order[:, k], k].astype(float).tolist())
-        for k in np.argsort(-shares, kind="stable")
+        for k in (-shares).argsort(kind="stable")
     ]
 
 

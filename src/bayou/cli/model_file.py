@@ -7,18 +7,31 @@ from pathlib import Path
 from typing import Any
 
 import bayou
-from bayou.data import ModelFileError
+from bayou.data.errors import ModelFileError
 
 
 def load(path: Path) -> Any:
-    """Any model; a file that is not there is the model file's fault too."""
+    """Any topic model; a file that is not there is the model file's fault too."""
     try:
-        return bayou.load(path)
+        path.stat()  # before seconds are spent on loading what would read it
+        model = bayou.load(path)
+    except ModelFileError as error:
+        if "not a bayou model" not in str(error):
+            raise
+        raise ModelFileError(f"{error}; give a model that `bayou fit` wrote") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ModelFileError(
             f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
         ) from None
+    from bayou.topic_estimator import TopicEstimator
+
+    inner = getattr(model, "estimator_", model)
+    if not isinstance(inner, TopicEstimator):
+        raise ModelFileError(
+            f"{path} holds a {type(inner).__name__}, which has no topics; use it from Python, with bayou.load"
+        )
+    return model
 
 
 def load_text_model(path: Path, threads: int | None = None) -> bayou.TextModel:

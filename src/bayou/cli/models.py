@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import MISSING, fields
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayou.cli import catalogue, options, output, settings
-from bayou.estimator import Estimator
+
+if TYPE_CHECKING:
+    from bayou.estimator import Estimator
 
 _INDENT = " " * 4
 
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show the parameters of this one.")
+        str | None, typer.Argument(metavar="NAME", help="Show the parameters of this one.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -26,17 +28,19 @@ def models(
 
     Example: bayou models lda
     """
-    known = catalogue.kinds() if name is None else {name: catalogue.find(name)}
-    for key, kind in known.items():
-        parameters = parameters_of(kind)
+    if name is not None:
+        catalogue.check(name)
+    for key in catalogue.classes() if name is None else (name,):
+        about = catalogue.about(key)
+        # the parameters take an import, so they are looked up only where they are shown
+        parameters = parameters_of(catalogue.find(key)) if as_json or name is not None else {}
         if as_json:
-            about = {"line": catalogue.one_line(kind), "paper": catalogue.paper(kind)}
-            output.print_json({"name": key, **about, "parameters": parameters})
+            output.print_json({"name": key, **about._asdict(), "parameters": parameters})
             continue
         typer.echo(key)
-        for text in (catalogue.one_line(kind), catalogue.paper(kind)):
+        for text in about:
             typer.echo(textwrap.fill(text, 78, initial_indent=_INDENT, subsequent_indent=_INDENT))
-        for parameter, default in parameters.items() if name is not None else ():
+        for parameter, default in parameters.items():
             typer.echo(f"{_INDENT}--set {parameter}={settings.spelled(default)}")
 
 

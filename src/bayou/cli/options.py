@@ -13,14 +13,14 @@ File = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `bayou fit` wrote.")]
 Text = Annotated[
     str,
-    typer.Option("--text", metavar="NAME", help="The text.", rich_help_panel=_COLUMNS),
+    typer.Option("--text", metavar="NAME", help="Where the text is.", rich_help_panel=_COLUMNS),
 ]
 Label = Annotated[
     str | None,
     typer.Option(
         "--label",
         metavar="NAME",
-        help="Classes or labels.",
+        help="Where its class or labels are.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -29,7 +29,7 @@ Target = Annotated[
     typer.Option(
         "--target",
         metavar="NAME",
-        help="A number to predict.",
+        help="Where the number to predict is.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -38,7 +38,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="NAME",
-        help="Date of the document.",
+        help="Where its date is.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -47,7 +47,7 @@ Id = Annotated[
     typer.Option(
         "--id",
         metavar="NAME",
-        help="Name of the document; else `id`, else its number.",
+        help="Where its name is; else `id`, else it is numbered.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -75,7 +75,8 @@ MaxLineBytes = Annotated[
         "--max-line-bytes",
         min=1,
         metavar="N",
-        help="Refuse longer lines.",
+        help="Refuse longer lines; else 64 MiB.",
+        show_default=False,
         rich_help_panel=_INPUT,
     ),
 ]
@@ -97,6 +98,21 @@ Threads = Annotated[
         metavar="N",
         help="Default: all cores. Never changes the result.",
         rich_help_panel=_RUN,
+    ),
+]
+CheckpointDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint-dir",
+        metavar="FOLDER",
+        help="Keep a checkpoint here along the way and on Ctrl-C.",
+        rich_help_panel=_RUN,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on from the checkpoint, if there is one.", rich_help_panel=_RUN
     ),
 ]
 DryRun = Annotated[

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import typer
 
-from bayou.data import DataError
+from bayou.data.errors import DataError
 
 STDOUT = "-"
 _FORMS = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from bayou import TextModel
 from bayou.cli import documents, model_file, options, output
 from bayou.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
 
 _SIZE = 1000  # documents that are worked on at a time
 _DIGITS = 6
@@ -73,7 +74,7 @@ def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
     if top is None:
         values = [_short(share) for share in shares]
         return {f"topic_{k}": v for k, v in enumerate(values)} if tabular else {"topics": values}
-    order = np.argsort(-shares, kind="stable")[:top]
+    order = (-shares).argsort(kind="stable")[:top]
     pairs = [[int(k), _short(shares[k])] for k in order]
     if not tabular:
         return {"topics": pairs}
@@ -89,4 +90,4 @@ def _short(share: Any) -> float:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return value.tolist() if hasattr(value, "tolist") else value

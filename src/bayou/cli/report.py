@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou import Corpus, TextModel
 from bayou.cli import documents, model_file, options, output
 from bayou.cli.voice import Voice
-from bayou.data import DataError
-from bayou.data.readers import Columns
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.text_model import TextModel
 
 
 def report(
@@ -22,7 +24,8 @@ def report(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
     ] = Path("report.html"),
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Else the name of the model.")
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Its heading; else the name of the model."),
     ] = None,
     text: options.Text = "text",
     label: options.Label = None,
@@ -40,6 +43,8 @@ def report(
 
     Example: bayou report reviews.bayou reviews.csv --text review
     """
+    from bayou.data.readers import Columns
+
     voice = Voice(quiet, verbose)
     output.check_writable(out)
     learned = model_file.load_text_model(model, threads)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 
 from bayou.data.errors import did_you_mean
-from bayou.estimator import Estimator
+
+if TYPE_CHECKING:
+    from bayou.estimator import Estimator
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _ELSEWHERE = {"random_state": "--seed", "n_threads": "--threads", "max_time": "--max-time"}

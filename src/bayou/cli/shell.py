@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from bayou.data import BayouError, ModelFileError
+from bayou.cli import interrupt
+from bayou.data.errors import BayouError, ModelFileError
 
 OK, DATA, USAGE, MODEL_FILE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -74,9 +75,13 @@ class Shell(TyperGroup):
         if hasattr(sys.stdout, "reconfigure"):  # a terminal that cannot show a term must not fail
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(
-                words, prog_name or "bayou", complete_var, standalone_mode=False, **extra
-            )
+            with interrupt.insisting():
+                code = super().main(
+                    words, prog_name or "bayou", complete_var, standalone_mode=False, **extra
+                )
+        except (KeyboardInterrupt, typer.Abort):  # before a verb had begun
+            complain("interrupted; nothing was done")
+            code = INTERRUPTED
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
@@ -95,6 +100,7 @@ class Shell(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
+            interrupt.heard()
             complain("interrupted; nothing more was written")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # the reader has seen enough: `bayou predict ... | head`

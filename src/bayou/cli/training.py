@@ -5,19 +5,24 @@ from __future__ import annotations
 import inspect
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from bayou import Corpus, TextModel
 from bayou.cli import catalogue, output
 from bayou.cli.interrupt import Brake
 from bayou.cli.shell import INTERRUPTED, Session
 from bayou.cli.voice import Voice
 
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.text_model import TextModel
+
 _NEVER = 2**31 - 1  # passes between two checkpoints when only an interrupt is to write one
 _EVERY = 10
+FLAG = "--checkpoint-dir"
 
 
 class Checkpoint(NamedTuple):
@@ -35,27 +40,41 @@ class Checkpoint(NamedTuple):
 
 
 def checkpoint_for(
-    kind: Any, given: Path | None, out: Path, resume: bool, voice: Voice
+    kind: Any, folder: Path | None, out: Path, resume: bool, voice: Voice
 ) -> Checkpoint | None:
-    """Where this training is kept, if its model can be."""
+    """Where this training is kept, if its model can be: in the folder, else beside the model."""
     if "checkpoint" not in inspect.signature(kind.fit).parameters:
-        if given is not None or resume:
+        if folder is not None or resume:
             raise typer.BadParameter(
-                f"{catalogue.name_of(kind)} has no checkpoints; its model file goes on learning "
-                "with `bayou update`",
-                param_hint="--resume" if resume else "--checkpoint",
+                f"{catalogue.name_of(kind)} has no checkpoints; Ctrl-C saves the model as it is, "
+                "and it goes on learning with `bayou update`",
+                param_hint="--resume" if resume else FLAG,
             )
         return None
-    path = given or out.with_name(out.name + ".checkpoint")
-    output.check_writable(path, "--checkpoint")
+    path = place(folder, out, resume)
+    if resume and not path.exists():
+        voice.say(f"There is no checkpoint in {path}; beginning anew.")
+    return Checkpoint(path, folder is not None)
+
+
+def place(folder: Path | None, out: Path, resume: bool) -> Path:
+    """The file of a checkpoint; one that is there already must be meant."""
+    folder = out.parent if folder is None else folder
+    path = folder / f"{out.name}.checkpoint"
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is a file; name a folder", param_hint=FLAG)
+    output.check_writable(path if folder.exists() else folder, FLAG)  # it is made when needed
     if path.exists() and not resume:
         raise typer.BadParameter(
             f"there is a checkpoint in {path}; add --resume to go on from it, or remove it",
-            param_hint="--checkpoint",
+            param_hint=FLAG,
         )
-    if resume and not path.exists():
-        voice.say(f"There is no checkpoint in {path}; beginning anew.")
-    return Checkpoint(path, given is not None)
+    return path
+
+
+def again(words: Sequence[str]) -> str:
+    """The command that goes on from a checkpoint."""
+    return shlex.join(["bayou", *(word for word in words if word != "--resume"), "--resume"])
 
 
 def train(
@@ -68,6 +87,8 @@ def train(
 ) -> None:
     """Fit; on Ctrl-C leave what there is and say how to go on."""
     begun = time.monotonic()
+    if kept is not None:
+        kept.path.parent.mkdir(exist_ok=True)
     with Brake(voice) as brake:
         model.estimator.set_params(callbacks=[voice.told, brake], progress=voice.progress)
         model.fit(corpus, **({} if kept is None else kept.options()))
@@ -94,10 +115,11 @@ def _leave(
     voice: Voice,
     n_iter: int,
 ) -> None:
-    words = [word for word in session.args if word != "--resume"]
     if kept is not None:
-        again = shlex.join(["bayou", *words, "--resume"])
-        voice.say(f"Stopped after {n_iter} passes, kept in {kept.path}. Go on with:\n  {again}")
+        voice.say(
+            f"Stopped after {n_iter} passes, kept in {kept.path}. Go on with:\n"
+            f"  {again(session.args)}"
+        )
     else:
         model.save(out)
         voice.say(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayou import TextModel
-from bayou.cli import documents, listing, model_file, options, output
+from bayou.cli import documents, interrupt, listing, model_file, options, output, training
 from bayou.cli.catalogue import name_of
-from bayou.cli.interrupt import Brake
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
+from bayou.data.errors import ModelFileError
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
 
 _BATCHES = 16  # mini-batches that are read at a time
+_SECONDS = 30.0  # between two checkpoints
 
 
 def update(
@@ -38,6 +42,8 @@ def update(
     encoding_errors: options.EncodingErrors = "strict",
     max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
     threads: options.Threads = None,
+    checkpoint_dir: options.CheckpointDir = None,
+    resume: options.Resume = False,
     dry_run: options.DryRun = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -49,9 +55,10 @@ def update(
 
     Example: bayou update news.bayou today.jsonl
     """
-    voice = Voice(quiet, verbose)
+    voice, session = Voice(quiet, verbose), session_of(ctx)
     out = model if out is None else out
     output.check_writable(out)
+    documents.check_there(file)
     learner = model_file.load_text_model(model, threads)
     if not hasattr(learner, "partial_fit"):
         raise typer.BadParameter(
@@ -59,34 +66,84 @@ def update(
             "at once; fit one with --model online-lda to update it",
             param_hint="MODEL",
         )
+    kept = _kept(checkpoint_dir, out, resume, dry_run)
+    if resume and kept is not None:
+        learner, done = _resumed(kept, learner, threads, voice)
+        skip += done
     size = _BATCHES * learner.estimator_.batch_size
     source = documents.Source(
         file, documents.texts_only(text), format, encoding_errors, max_line_bytes
     )
     before = learner.n_known_, learner.n_unknown_
-    n_docs, stopped = _learn(learner, documents.batches(source, size, skip), dry_run, voice)
+    batches = documents.batches(source, size, skip)
+    n_docs, stopped = _learn(learner, batches, kept, dry_run, voice)
     if dry_run:
         typer.echo(f"would learn from {n_docs:,} documents and write {out}")
         return
-    learner.save(out)
+    to = kept if stopped and kept is not None else out
+    learner.save(to)
     known, unknown = learner.n_known_ - before[0], learner.n_unknown_ - before[1]
     share = unknown / max(known + unknown, 1)
     voice.say(
-        f"Learned from {n_docs:,} documents, {share:.1%} of their words unknown; saved to {out}"
+        f"Learned from {n_docs:,} documents, {share:.1%} of their words unknown; saved to {to}"
     )
     if stopped:
-        words = _again(session_of(ctx).args, model, out)
-        again = shlex.join(["bayou", *words, "--skip", str(skip + n_docs)])
+        words = _again(session.args, model, out) + ["--skip", str(skip + n_docs)]
+        again = training.again(session.args) if kept else shlex.join(["bayou", *words])
         voice.say(f"Stopped. Go on with:\n  {again}")
         raise typer.Exit(INTERRUPTED)
+    if kept is not None:
+        kept.unlink(missing_ok=True)  # nothing is left to resume
     listing.print_topics(listing.topics_of(learner.estimator_, 10))
 
 
+def _kept(folder: Path | None, out: Path, resume: bool, dry_run: bool) -> Path | None:
+    if folder is None:
+        if resume:
+            raise typer.BadParameter(
+                "without --checkpoint-dir there is nothing to resume; to go on after Ctrl-C, give "
+                "the --skip that it printed",
+                param_hint="--resume",
+            )
+        return None
+    path = training.place(folder, out, resume)
+    if not dry_run:
+        folder.mkdir(exist_ok=True)
+    return path
+
+
+def _resumed(
+    kept: Path, model: TextModel, threads: int | None, voice: Voice
+) -> tuple[TextModel, int]:
+    """The model in a checkpoint, and how many documents it has learned since it was this one."""
+    if not kept.exists():
+        voice.say(f"There is no checkpoint in {kept}; beginning anew.")
+        return model, 0
+    found = model_file.load_text_model(kept, threads)
+    n_docs = _seen(found) - _seen(model)
+    same = found.estimator_.get_params() == model.estimator_.get_params()
+    if not same or n_docs < 0 or list(found.vocabulary_) != list(model.vocabulary_):
+        raise ModelFileError(
+            f"the checkpoint {kept} was not made from this model; give the model it was made from, "
+            "or remove the checkpoint"
+        )
+    voice.say(f"Going on after {n_docs:,} documents")
+    return found, n_docs
+
+
+def _seen(model: TextModel) -> int:
+    return int(model.estimator_.state_.n_seen)
+
+
 def _learn(
-    learner: TextModel, batches: Iterator[documents.Batch], dry_run: bool, voice: Voice
+    learner: TextModel,
+    batches: Iterator[documents.Batch],
+    kept: Path | None,
+    dry_run: bool,
+    voice: Voice,
 ) -> tuple[int, bool]:
     """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
-    n_docs, brake = 0, Brake(voice)
+    n_docs, brake, saved = 0, interrupt.Brake(voice), time.monotonic()
     try:
         for batch in batches:
             if dry_run:
@@ -94,16 +151,20 @@ def _learn(
                 continue
             with brake:
                 learner.estimator_.set_params(callbacks=[brake])
-                seen = learner.estimator_.state_.n_seen
+                seen = _seen(learner)
                 learner.partial_fit(batch.texts)
-                n_docs += learner.estimator_.state_.n_seen - seen
+                n_docs += _seen(learner) - seen
                 learner.estimator_.set_params(callbacks=None)
             voice.detail(f"{n_docs:,} documents")
             if brake.pressed:
                 return n_docs, True
+            if kept is not None and time.monotonic() - saved > _SECONDS:
+                learner.save(kept)
+                saved = time.monotonic()
     except KeyboardInterrupt:
         if brake.pressed:  # for the second time, in the middle of a mini-batch
             raise
+        interrupt.heard()
         return n_docs, True  # nothing is half done while the next documents are awaited
     return n_docs, False
 

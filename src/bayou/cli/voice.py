@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from bayou.run.loop import Info
+if TYPE_CHECKING:
+    from bayou.run.loop import Info
 
 
 class Voice:

@@ -1,18 +1,49 @@
 """From files, texts and matrices to a checked `Corpus`; and the one file a model is kept in."""
 
-from bayou.data.container import load, pack_strings, peek, save, unpack_strings
-from bayou.data.corpus import Corpus
-from bayou.data.errors import (
-    BayouError,
-    DataError,
-    FractionalCountsWarning,
-    MissingTargetsWarning,
-    ModelFileError,
-)
-from bayou.data.readers import iter_records, read
-from bayou.data.synthetic import Truth, sample_lda
-from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
-from bayou.data.vocabulary import Vocabulary
+from typing import TYPE_CHECKING
+
+from bayou import lazy
+
+if TYPE_CHECKING:
+    from bayou.data.container import load, pack_strings, peek, save, unpack_strings
+    from bayou.data.corpus import Corpus
+    from bayou.data.errors import (
+        BayouError,
+        DataError,
+        FractionalCountsWarning,
+        MissingTargetsWarning,
+        ModelFileError,
+    )
+    from bayou.data.readers import iter_records, read
+    from bayou.data.synthetic import Truth, sample_lda
+    from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
+    from bayou.data.vocabulary import Vocabulary
+
+_HOMES = {  # the same once more, for when the names are asked for
+    "BayouError": "bayou.data.errors",
+    "Corpus": "bayou.data.corpus",
+    "DataError": "bayou.data.errors",
+    "ENGLISH_STOP_WORDS": "bayou.data.text",
+    "FractionalCountsWarning": "bayou.data.errors",
+    "MissingTargetsWarning": "bayou.data.errors",
+    "ModelFileError": "bayou.data.errors",
+    "Truth": "bayou.data.synthetic",
+    "Vectorizer": "bayou.data.text",
+    "Vocabulary": "bayou.data.vocabulary",
+    "iter_records": "bayou.data.readers",
+    "load": "bayou.data.container",
+    "pack_strings": "bayou.data.container",
+    "peek": "bayou.data.container",
+    "read": "bayou.data.readers",
+    "sample_lda": "bayou.data.synthetic",
+    "save": "bayou.data.container",
+    "tokenize": "bayou.data.text",
+    "unpack_strings": "bayou.data.container",
+}
+
+_ROOMS = ("container", "corpus", "errors", "readers", "records", "synthetic", "text", "vocabulary")
+
+__getattr__, __dir__ = lazy.attributes(__name__, _HOMES, _ROOMS)
 
 __all__ = [
     "ENGLISH_STOP_WORDS",

@@ -12,7 +12,8 @@ from bayou.data.counting import count_tokens
 from bayou.data.counts import CSR, as_counts, take_rows
 from bayou.data.errors import DataError, FractionalCountsWarning
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets, as_times
-from bayou.data.text import TOKEN_PATTERN, Vectorizer
+from bayou.data.text import Vectorizer
+from bayou.data.token_pattern import TOKEN_PATTERN
 from bayou.data.vocabulary import Vocabulary
 
 _MAX_COUNT = 2**31  # of one term in one document; more is a mistake in the data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 
+from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import CSR, dense, is_frame, typed
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, ModelFileError
 from bayou.data.fields import as_labels, is_missing
 
 BINARY, MULTI_CLASS, MULTI_LABEL = "binary", "multi-class", "multi-label"
@@ -96,6 +97,27 @@ def is_list(entry: Any) -> bool:
     return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
 
 
+def as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An indicator written as lists, as a matrix; anything else as it is.
+
+    Lists of labels that all hold two or more 0 and 1, and nothing else, would say that every document has
+    the same two labels: nobody means that.
+    """
+    rows = [entry for entry in entries if is_list(entry)]
+    sizes = {len(row) for row in rows}
+    if len(sizes) != 1 or any(isinstance(row, set | frozenset) for row in rows):
+        return entries
+    size = sizes.pop()
+    number = (bool, int, float, np.number, np.bool_)
+    bits = size > 1 and all(isinstance(v, number) and v in (0, 1) for row in rows for v in row)
+    if not bits or not all(is_list(entry) or is_missing(entry) for entry in entries):
+        return entries
+    if len(rows) == len(entries):
+        return np.array([list(row) for row in rows])
+    unknown = [np.nan] * size
+    return np.array([list(entry) if is_list(entry) else unknown for entry in entries], np.float64)
+
+
 def _plain(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Labels as one type (of the known ones), and which are known."""
     if values.dtype == object:
@@ -168,7 +190,7 @@ def _one_class_each(
 ) -> Labels:
     if len(classes) < n_least:
         raise DataError(
-            f"a classifier needs two classes or more; there is one class, {classes.tolist()[0]!r:.80}"
+            f"y has one class only, {classes.tolist()[0]!r:.80}; a classifier needs at least two classes"
         )
     known = codes >= 0
     indptr = np.concatenate([[0], np.cumsum(known)])
@@ -264,3 +286,22 @@ def of_corpus(
 
 def _ranges(indptr: npt.NDArray[Any]) -> Iterable[tuple[int, int]]:
     return zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
+
+
+def pack_classes(classes: npt.NDArray[Any], multi_label: bool) -> dict[str, npt.NDArray[Any]]:
+    """Classes as arrays that a model file can hold."""
+    text = classes.dtype.kind in "UO"
+    packed = pack_strings(classes.tolist()) if text else classes
+    return {"classes": packed, "classes.kind": np.array([text, multi_label])}
+
+
+def unpack_classes(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], bool]:
+    """The classes of a model file, and whether they are labels of which a document has several."""
+    classes, kind = arrays.get("classes"), arrays.get("classes.kind")
+    if classes is None or kind is None or kind.dtype != np.bool_ or kind.shape != (2,):
+        raise ModelFileError("the model file does not say which classes there are; save it again")
+    if kind[0]:
+        classes = _of_one_type(unpack_strings(classes))
+    if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
+        raise ModelFileError("the classes of the model file are not distinct; save it again")
+    return classes, bool(kind[1])

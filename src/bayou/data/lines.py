@@ -15,6 +15,7 @@ from bayou.data.errors import DataError
 STDIN = "-"
 MAX_LINE_BYTES = 64 * 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 Source = str | os.PathLike[str]
@@ -32,7 +33,9 @@ def reading(path: Source) -> Iterator[BinaryIO]:
         raw = _raw(path, stack)
         start = raw.peek(2)[:2]
         if not start:
-            raise DataError(f"{name}: the file is empty")
+            raise DataError(f"{name}: the file is empty; give one with documents in it")
+        if start in _UTF16:
+            raise DataError(f"{name}: the text is UTF-16; save it as UTF-8")
         if start != _GZIP_MAGIC and name.endswith(".gz"):
             raise DataError(f"{name}: named .gz but it is not gzip data")
         file: Any = raw
@@ -105,7 +108,7 @@ def decode(line: bytes, errors: EncodingErrors, where: str) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: not valid UTF-8 (byte {error.start + 1} of the line); "
-            'convert the file or pass encoding_errors="replace"'
+            'save the file as UTF-8 or pass encoding_errors="replace"'
         ) from None
 
 

@@ -225,9 +225,10 @@ class Table:
         if name not in record:
             there = ", ".join(map(str, record)) or "none"
             what = next(what for what, mine in self.columns._asdict().items() if mine == name)
+            near = did_you_mean(name, map(str, record))
+            todo = f"{near} Name it" if near else "; name the right one"
             raise DataError(
-                f"{where}: no field {name!r} (there are: {there:.200})"
-                f"{did_you_mean(name, map(str, record))}; name the right one with {what}="
+                f"{where}: no field {name!r} (there are: {there:.200}){todo} with {what}="
             )
         return record[name]
 

@@ -1,6 +1,7 @@
 """Files of documents as a stream of records: JSON lines, CSV, TSV, Parquet, folders of text."""
 
 import csv
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -92,8 +93,7 @@ def iter_located(path: Source, format: str, options: Options) -> Iterator[Locate
         elif format == "parquet":
             yield from _parquet(file, path)
         else:
-            delimiter = "\t" if format == "tsv" else ","
-            yield from _csv(file, describe(path), options, delimiter)
+            yield from _csv(file, describe(path), options, format)
 
 
 def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
@@ -107,15 +107,22 @@ def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
         except (ValueError, RecursionError) as error:
             raise DataError(f"{where}: not valid JSON ({error!s:.200})") from None
         if not isinstance(record, dict):
-            raise DataError(f"{where}: expected a JSON object, got {text.strip()[:40]!r}")
+            raise DataError(
+                f"{where}: expected a JSON object, got {text.strip()[:40]!r}; write one object a line"
+            )
         yield Located(where, record)
 
 
-def _csv(file: Any, name: str, options: Options, delimiter: str) -> Iterator[Located]:
-    lines = (
+def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Located]:
+    decoded = (
         decode(line, options.encoding_errors, f"{name}, line {number}")
         for number, line in iter_lines(file, name, options.max_line_bytes)
     )
+    head = next(decoded, "")
+    # Where the comma is the decimal point, spreadsheets write semicolons.
+    semicolons = ";" in head and "," not in head
+    delimiter = "\t" if format == "tsv" else ";" if semicolons else ","
+    lines = itertools.chain([head], decoded)
     # The limit belongs to the csv module as a whole, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), options.max_line_bytes))
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -130,7 +137,10 @@ def _csv(file: Any, name: str, options: Options, delimiter: str) -> Iterator[Loc
             elif len(row) == len(columns):
                 yield Located(where, dict(zip(columns, row, strict=True)))
             elif row:
-                raise DataError(f"{where}: {len(row)} fields, but {len(columns)} columns are named")
+                raise DataError(
+                    f"{where}: {len(row)} fields, but {len(columns)} columns are named; put a text "
+                    "that holds the separator into quotes"
+                )
     except csv.Error as error:
         raise DataError(f"{name}, line {rows.line_num}: {error}") from None
 

@@ -17,6 +17,7 @@ from bayou.data.label_forms import (
     INFINITE,
     NO_TARGET,
     Labels,
+    as_bits,
     is_list,
     listed_classes,
     of_corpus,
@@ -26,7 +27,7 @@ from bayou.data.label_forms import (
     one_array,
 )
 
-__all__ = ["Labels", "read_labels", "read_targets", "signs"]
+__all__ = ["Labels", "merged_classes", "read_labels", "read_targets", "signs"]
 
 
 def read_labels(
@@ -46,8 +47,9 @@ def read_labels(
         A vector gives each document one class: strings, truth values or whole numbers, and None
         or NaN for a document without a label. A list of lists gives each document any number of
         labels: ``[]`` says that it has none of them, None that nothing is known. An array, sparse
-        matrix, frame or list of equal rows of 0 and 1 with two columns or more is an indicator; a
-        row of NaN is a document of which nothing is known. None takes the labels of ``corpus``.
+        matrix or frame of 0 and 1 with two columns or more is an indicator, and so are lists if
+        all of them hold equally many 0 and 1 and nothing else; a row of NaN is a document of which
+        nothing is known. None takes the labels of ``corpus``.
     n_docs : int
     corpus : Corpus, optional
         Where its labels are used, a document without labels is one of which nothing is known: a
@@ -77,6 +79,8 @@ def read_labels(
     given = one_array(y)
     if given.shape[0] != n_docs:
         raise _unequal(n_docs, given.shape[0])
+    if given.dtype == "O":
+        given = as_bits(given)
     lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
     if multi_label is not None and multi_label is not lists:
         what = ("one class", "label lists or an indicator matrix")
@@ -86,6 +90,24 @@ def read_labels(
     if lists:
         return of_lists(given.tolist(), every)
     return of_vector(given, every, n_least=2 if several else 1)
+
+
+def merged_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.NDArray[Any]:
+    """The classes of a stream with those that are announced: sorted, or the new ones behind the others.
+
+    Examples
+    --------
+    >>> merged_classes(np.array(["b", "d"]), ["c", "b"], in_order=False).tolist()
+    ['b', 'c', 'd']
+    """
+    if more is None:
+        return known
+    had = set(known.tolist())
+    new = [label for label in listed_classes(more).tolist() if label not in had]
+    if not new:
+        return known
+    every = listed_classes([*known.tolist(), *new])
+    return every if in_order else np.unique(every)
 
 
 def signs(labels: Labels) -> npt.NDArray[np.int8]:

@@ -59,21 +59,21 @@ def _open_tasks(u, zbar, eta_t, omega, kappa, d):
 
 
 @jit
-def _make_row(gram, made, k, eta, omega, d):
+def _make_row(gram, made, k, eta, none, omega, d):
     if not made[k]:
-        row_into(gram, k, eta, omega, d)
+        row_into(gram, k, eta, none, omega, d)
         made[k] = True
 
 
 @jit
-def _open_rows(h, gram, made, zbar, eta, omega, d):
+def _open_rows(h, gram, made, zbar, eta, none, omega, d):
     """h = G zbar from scratch; only rows of topics in use are made."""
     for k in range(h.size):
         h[k] = _ZERO
         made[k] = False
     for k in range(h.size):
         if zbar[k] != _ZERO:
-            _make_row(gram, made, k, eta, omega, d)
+            _make_row(gram, made, k, eta, none, omega, d)
             add_row(h, gram, k, zbar[k])
 
 
@@ -118,6 +118,7 @@ def sweep_docs(
     doc_row, zbar = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
     h, u = np.empty(n_topics, np.float32), np.empty(n_tasks, np.float32)
     lean, diag = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    none = np.empty((0, 0, 0), np.float32)  # weights are drawn, so they have no covariance
     n_rows = 1 if by_task else n_topics
     gram, made = np.empty((n_rows, n_topics), np.float32), np.zeros(n_topics, np.bool_)
     wish, weight = np.empty(n_topics, np.float32), np.empty(n_topics)
@@ -126,14 +127,14 @@ def sweep_docs(
     for d in range(lo, hi):
         start, end = indptr[d], indptr[d + 1]
         count_document(doc_row, z, start, end)
-        tilted = lean_into(lean, diag, eta, omega, kappa, d)
+        tilted = lean_into(lean, diag, eta, none, omega, kappa, d)
         if tilted:
             lay_out(zbar, z, rho, start, end)
             _label_table(wish, wished, lean, _ONE / np.float32(max(end - start, 1)))
             if by_task:
                 _open_tasks(u, zbar, eta_t, omega, kappa, d)
             else:
-                _open_rows(h, gram, made, zbar, eta, omega, d)
+                _open_rows(h, gram, made, zbar, eta, none, omega, d)
         point = key(seed, TOKEN, sweep, ids[d])
         for i in range(start, end):
             ahead = terms[min(i + 1, end - 1)]
@@ -210,6 +211,6 @@ def sweep_docs(
             if tilted and by_task:
                 _shift_tasks(u, eta_t, s, r, omega, d)
             elif tilted and s != o:
-                _make_row(gram, made, s, eta, omega, d)
+                _make_row(gram, made, s, eta, none, omega, d)
                 add_row(h, gram, o, -r)
                 add_row(h, gram, s, r)

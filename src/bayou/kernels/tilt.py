@@ -7,8 +7,9 @@ it into topic k multiplies that by exp(g_k) up to a factor,
     g_k = rho_n (lean_k - (G zbar)_k) - rho_n**2 G_kk / 2,
     lean = sum_i kappa_i eta_i,   G = sum_i omega_i eta_i eta_i',
 
-so lean and G are all that a sampler must know of the labels. Rows of G are made when first wanted: most
-documents use few of the topics.
+so lean and G are all that a sampler must know of the labels. Where weights are not drawn but have a mean
+eta_i and a covariance S_i, G = sum_i omega_i (eta_i eta_i' + S_i); ``spread`` holds S_i of each task, one S
+of all, or nothing. Rows of G are made when first wanted: most documents use few of the topics.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 
 
 @fast_jit
-def lean_into(lean, diag, eta, omega, kappa, d):
+def lean_into(lean, diag, eta, spread, omega, kappa, d):
     """``lean`` and the diagonal of G for document d; eta is (tasks x topics). True if labels say anything."""
     for k in range(lean.size):
         lean[k] = _ZERO
@@ -38,11 +39,30 @@ def lean_into(lean, diag, eta, omega, kappa, d):
             for k in range(lean.size):
                 lean[k] += c * eta[i, k]
                 diag[k] += o * eta[i, k] * eta[i, k]
+            if spread.shape[0] > 0:
+                j = min(i, spread.shape[0] - 1)
+                for k in range(lean.size):
+                    diag[k] += o * spread[j, k, k]
     return some
 
 
 @fast_jit
-def row_into(gram, k, eta, omega, d):
+def _add_spread(gram, k, spread, omega, d):
+    """Row k of sum_i omega_i S_i, added to G."""
+    if spread.shape[0] == 1:
+        mass = _ZERO
+        for i in range(omega.shape[1]):
+            mass += omega[d, i]
+        for j in range(gram.shape[1]):
+            gram[k, j] += mass * spread[0, k, j]
+        return
+    for i in range(spread.shape[0]):
+        for j in range(gram.shape[1]):
+            gram[k, j] += omega[d, i] * spread[i, k, j]
+
+
+@fast_jit
+def row_into(gram, k, eta, spread, omega, d):
     """Row k of G for document d; four tasks at a time, so that the row is read and written less often."""
     n_tasks, n_topics = eta.shape
     whole = n_tasks - n_tasks % 4
@@ -59,6 +79,8 @@ def row_into(gram, k, eta, omega, d):
         a = omega[d, i] * eta[i, k]
         for j in range(n_topics):
             gram[k, j] += a * eta[i, j]
+    if spread.shape[0] > 0:
+        _add_spread(gram, k, spread, omega, d)
 
 
 @fast_jit

@@ -1,18 +1,20 @@
 """Gibbs sampling of a document's topics under its words and its labels, O(K) a token.
 
 p(z = k | rest) is (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k), with the token itself removed;
-g_k is in `tilt`. Word counts are live (``live``: exact, one document after the other), or stand still during
-a pass and only the token's own count is taken out of them, so that documents do not wait for each other.
+g_k is in `tilt`. Word counts are live (`LIVE`: exact, one document after the other), or stand still during a
+pass and only the token's own count is taken out of them (`STILL`), so that documents do not wait for each
+other; or the topics are given, phi_vk in place of counts with beta = 0 and 1 / n_k = 1 (`GIVEN`).
 """
 
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import LINE, prefetch
-from bayou.kernels.rng import GOLDEN, INIT, ORDER, TOKEN, below, key, unit
+from bayou.kernels.rng import GOLDEN, INIT, ORDER, below, key, unit
 from bayou.kernels.tilt import add_row, exp_into, largest, lay_out, lean_into, leave_into, row_into
 from bayou.kernels.token import count_document, pick
 
+STILL, LIVE, GIVEN = 0, 1, 2
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
 
@@ -36,30 +38,31 @@ def _level(weight, power):
 
 
 @jit
-def _open_document(h, gram, made, zbar, eta, omega, d):
+def _open_document(h, gram, made, zbar, eta, spread, omega, d):
     """h = G zbar from scratch, with the rows of G that it takes; the others are marked as not made."""
     for k in range(h.size):
         h[k] = _ZERO
         made[k] = False
     for k in range(h.size):
         if zbar[k] != _ZERO:
-            row_into(gram, k, eta, omega, d)
+            row_into(gram, k, eta, spread, omega, d)
             made[k] = True
             add_row(h, gram, k, zbar[k])
 
 
 @jit
-def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
+def sweep_docs(z, tokens, rho, lo, hi, words, mode, prior, labels, seed, purpose, sweep):
     """One sweep over the tokens of documents lo .. hi.
 
     ``tokens`` = (indptr, terms, ids), ``rho`` a weight for each token, ``words`` = (n_vk, n_k, 1 / (n_k + V
-    beta)), ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta); all numbers are float32. With
-    ``live`` the words follow; else the caller counts the moves.
+    beta)), ``prior`` = (alpha, beta), ``labels`` = (omega, kappa, eta, spread), ``spread`` the covariance of
+    each task's weights, of all tasks, or of none; all numbers are float32. With `LIVE` the words follow; else
+    the caller counts the moves.
     """
     indptr, terms, ids = tokens
     counts, topic, inv = words
     alpha, beta = prior
-    omega, kappa, eta = labels
+    omega, kappa, eta, spread = labels
     n_topics = alpha.size
     vbeta = beta * np.float32(counts.shape[0])
     doc_row, zbar = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
@@ -71,18 +74,18 @@ def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
     last = indptr[hi] - 1
     for d in range(lo, hi):
         count_document(doc_row, z, indptr[d], indptr[d + 1])
-        tilted = lean_into(lean, diag, eta, omega, kappa, d)
+        tilted = lean_into(lean, diag, eta, spread, omega, kappa, d)
         if tilted:
             lay_out(zbar, z, rho, indptr[d], indptr[d + 1])
-            _open_document(h, gram, made, zbar, eta, omega, d)
-        at = key(seed, TOKEN, sweep, ids[d])
+            _open_document(h, gram, made, zbar, eta, spread, omega, d)
+        at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             s, v = np.int64(z[i]), terms[i]
             ahead = terms[min(i + 1, last)]
             for k in range(0, n_topics, LINE):
                 prefetch(counts, ahead, k)
             doc_row[s] -= _ONE
-            if live:
+            if mode == LIVE:
                 counts[v, s] -= _ONE
                 topic[s] -= _ONE
                 inv[s] = _ONE / (topic[s] + vbeta)
@@ -91,7 +94,7 @@ def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
                 exp_into(weight, largest(weight), bits)
             else:
                 _level(weight, power)
-            if not live:  # the token is still among the counts of topic s
+            if mode == STILL:  # the token is still among the counts of topic s
                 own = (counts[v, s] - _ONE + beta) / (topic[s] - _ONE + vbeta)
                 weight[s] *= own / ((counts[v, s] + beta) * inv[s])
             total = _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv)
@@ -99,13 +102,13 @@ def sweep_docs(z, tokens, rho, lo, hi, words, live, prior, labels, seed, sweep):
             t = pick(weight, np.float32(unit(at)) * total)
             z[i] = t
             doc_row[t] += _ONE
-            if live:
+            if mode == LIVE:
                 counts[v, t] += _ONE
                 topic[t] += _ONE
                 inv[t] = _ONE / (topic[t] + vbeta)
             if tilted:
                 if not made[t]:
-                    row_into(gram, t, eta, omega, d)
+                    row_into(gram, t, eta, spread, omega, d)
                     made[t] = True
                 add_row(h, gram, t, rho[i])
 

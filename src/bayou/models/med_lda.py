@@ -139,7 +139,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     ----------
     n_topics : int or None
         Number of topics [K]. None: 20 for two classes, else the larger of 40 and four times the classes
-        (twice the labels), 400 at most.
+        (once the labels), 400 at most.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None is 20 / K.
     beta : float
@@ -298,7 +298,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
 def _default_topics(kind: str, n_tasks: int) -> int:
     if kind == "binary":
         return 20
-    return int(np.clip((2 if kind == "multi-label" else 4) * n_tasks, 40, 400))
+    return int(np.clip((1 if kind == "multi-label" else 4) * n_tasks, 40, 400))
 
 
 def weights_of(sample_weight: Any, n_docs: int) -> F64:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayou.kernels import alias, fixed_sweep, light_sweep, response, tilted_sweep
-from bayou.kernels.rng import INIT, ORDER, key, shuffled
+from bayou.kernels.rng import INIT, ORDER, TOKEN, key, shuffled
 from bayou.parts.topics import F32, F64, I32, I64, TOKEN_COST, U16, U64, Each, Tokens
 
 LOSSES = {
@@ -204,7 +204,9 @@ def _sweep_gibbs(
     vbeta = chain.n_terms * prior.beta
     toks = (chain.tokens.indptr, chain.tokens.terms, chain.ids)
     both = (prior.alpha.astype(np.float32), np.float32(prior.beta))
-    labels = (state.omega, state.kappa, state.eta)
+    none = np.empty((0, 0, 0), np.float32)
+    labels = (state.omega, state.kappa, state.eta, none)
+    mode = tilted_sweep.LIVE if chain.exact else tilted_sweep.STILL
     seen = None if chain.exact else state.z.copy()
     for a, b in _blocks(chain):
         words = (state.counts, state.topic, (1.0 / (state.topic + vbeta)).astype(np.float32))
@@ -217,10 +219,11 @@ def _sweep_gibbs(
                 a + lo,
                 a + hi,
                 words,
-                chain.exact,
+                mode,
                 both,
                 labels,
                 seed,
+                TOKEN,
                 step,
             )
 

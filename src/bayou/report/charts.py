@@ -56,7 +56,7 @@ def dot(sign: Sign) -> Markup:
 def bar(value: float, largest: float) -> Markup:
     """A bar to scale, as wide as its place allows; the style sheet has a class for each per cent."""
     share = value / largest if math.isfinite(value) and largest > 0 else 0.0
-    return Markup(f'<i class="b{round(100 * min(max(share, 0.0), 1.0))}"></i>')
+    return Markup(f"<i class=b{round(100 * min(max(share, 0.0), 1.0))}></i>")
 
 
 def topic_map(data: ReportData) -> list[Markup]:

@@ -17,6 +17,7 @@ from bayou.data.errors import DataError
 from bayou.metrics import diversity
 from bayou.posterior import Posterior
 from bayou.report import measure
+from bayou.report.classes import Classes
 from bayou.report.course import Course, course
 from bayou.report.measure import Estimate, Floats, HeldOut
 from bayou.report.text import shorten
@@ -64,6 +65,8 @@ class ReportData:
         The most frequent labels; ``n_labels`` is how many there are.
     course : Course or None
         Shares through time.
+    classes : Classes or None
+        Of a supervised model; `bayou.report.classes.classes` makes it from arrays.
     """
 
     title: str
@@ -90,6 +93,7 @@ class ReportData:
     n_labels: int
     label_rows: tuple[LabelRow, ...]
     course: Course | None
+    classes: Classes | None = None
 
     @classmethod
     def from_model(

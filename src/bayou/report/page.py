@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayou.data.errors import DataError
-from bayou.report import charts, cloud, tables, text
+from bayou.report import charts, classes, cloud, tables, text
 from bayou.report.data import ReportData
 from bayou.report.measure import perplexity
 from bayou.report.svg import Markup
@@ -60,6 +60,7 @@ def render(data: ReportData) -> str:
             figures=tables.figures(data),
             methods=tables.methods(data),
             heat=tables.heat(data),
+            **_class_parts(data),
         )
     )
 
@@ -88,6 +89,23 @@ def write(path: str | os.PathLike[str], data: ReportData) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
         raise
+
+
+def _class_parts(data: ReportData) -> dict[str, Any]:
+    """What is drawn and told of the classes of a supervised model."""
+    found = data.classes
+    if found is None:
+        return {}
+    return {
+        "class_weights": classes.weight_bars(found, data.topics),
+        "class_profiles": classes.profiles(found, data.topics),
+        "label_clouds": classes.label_clouds(found),
+        "class_scores": classes.scores(found),
+        "class_accuracy": classes.accuracy(found),
+        "class_mistakes": classes.mistakes(found),
+        "strongest": min(classes.STRONGEST, len(data.topics)),
+        "most_classes": classes.MOST_CLASSES,
+    }
 
 
 def _templates() -> Any:
@@ -129,5 +147,6 @@ def _drawings(data: ReportData) -> dict[str, Any]:
         "widest_share": max(
             (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
         ),
-        "n_words": 10 if len(data.topics) <= 100 else 8,
+        # A page of 200 topics stays under 500 kB, with courses too.
+        "n_words": 10 if len(data.topics) <= 100 else 7 if data.course is None else 5,
     }

@@ -97,6 +97,11 @@ def partial_fit(model: Any, corpus: Corpus) -> Any:
     return model.partial_fit(corpus, y, **({"classes": [0, 1]} if wanted else {}))
 
 
+def learned(model: Any) -> Any:
+    """What a model has learned, a row for each topic, or for each task of a linear model."""
+    return model.components_ if hasattr(model, "components_") else model.coef_
+
+
 def takes_checkpoint(model: Any) -> bool:
     """Whether `fit` can write where it is and go on from there."""
     return "checkpoint" in inspect.signature(model.fit).parameters

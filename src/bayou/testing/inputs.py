@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.utils import get_tags
 
 from bayou.data.corpus import Corpus
 from bayou.testing.cases import (
@@ -14,6 +15,7 @@ from bayou.testing.cases import (
     expect,
     expect_error,
     fit,
+    learned,
     partial_fit,
     row_methods,
     rows_of,
@@ -56,7 +58,7 @@ def unused_terms(case: Case) -> None:
     """Terms that never occur are legal and make no difference to whether the topics are sound."""
     wide = np.hstack([case.corpus.counts.toarray(), np.zeros((case.corpus.n_docs, 5))])
     model = _sound(case, Corpus.from_matrix(wide))
-    expect(model.components_.shape[1] == wide.shape[1], "a topic has one entry for every term")
+    expect(learned(model).shape[1] == wide.shape[1], "not as many entries a row as terms")
 
 
 def forms_are_equal(case: Case) -> None:
@@ -64,29 +66,37 @@ def forms_are_equal(case: Case) -> None:
     dense = case.corpus.counts.toarray()
     y = target_of(case.model, case.corpus)
     models = [case.fresh().fit(X, y) for X in (dense, csr_array(dense), Corpus.from_matrix(dense))]
-    answers = [m.transform(X) for m in models for X in (dense, csr_array(dense).tocsc())]
-    expect(all(same(a, answers[0]) for a in answers), "the answer depends on the form of the input")
+    for method in row_methods(models[0]):
+        forms = (dense, csr_array(dense).tocsc())
+        answers = [rows_of(m, method, X) for m in models for X in forms]
+        expect(
+            all(same(a, answers[0]) for a in answers), f"{method} depends on the form of the input"
+        )
 
 
 def wrong_width_raises(case: Case) -> None:
     """Documents over another number of unnamed terms are refused."""
     model = case.fitted()
     dense = case.corpus.counts.toarray()
+    method = row_methods(model)[0]
+    call = getattr(model, method)
     for X in (dense[:, 1:], np.hstack([dense, dense]), csr_array(dense[:, :-1])):
-        expect_error(ValueError, f"transform of width {X.shape[1]}", model.transform, X)
-        expect_error(ValueError, "a corpus of that width", model.transform, Corpus.from_matrix(X))
+        expect_error(ValueError, f"{method} of width {X.shape[1]}", call, X)
+        expect_error(ValueError, "a corpus of that width", call, Corpus.from_matrix(X))
 
 
 def bad_counts_raise(case: Case) -> None:
-    """NaN, infinite and negative counts are refused when fitting and when predicting."""
+    """NaN and infinite numbers are refused when fitting and predicting, by topic models negative ones too."""
     model = case.fitted()
-    for bad in (np.nan, np.inf, -1.0):
+    method = row_methods(model)[0]
+    negative = (-1.0,) if get_tags(model).input_tags.positive_only else ()
+    for bad in (np.nan, np.inf, *negative):
         X = case.corpus.counts.toarray().astype(np.float64)
         y = target_of(case.model, case.corpus)
         X[2, 1] = bad
         for form in (X, csr_array(X)):
             expect_error(ValueError, f"fit with a count of {bad}", case.fresh().fit, form, y)
-            expect_error(ValueError, f"transform of a count of {bad}", model.transform, form)
+            expect_error(ValueError, f"{method} of a count of {bad}", getattr(model, method), form)
 
 
 def names_align(case: Case) -> None:
@@ -131,6 +141,10 @@ def _sound(case: Case, corpus: Corpus) -> Any:
 
 def _check(model: Any, corpus: Corpus) -> None:
     rows: NDArray[Any]
+    if not hasattr(model, "components_"):
+        expect(np.isfinite(learned(model)).all(), "what was learned is not finite")
+        expect(len(model.predict(corpus)) == corpus.n_docs, "not one prediction a document")
+        return
     for what, rows in (("topics", model.components_), ("proportions", model.transform(corpus))):
         expect(np.isfinite(rows).all() and (rows >= 0).all(), f"{what} are not finite")
         expect(np.abs(rows.sum(axis=1) - 1).max() < 1e-9, f"{what} do not sum to one")

@@ -1,0 +1,18 @@
+"""Where the public names of bayou live: those that `bayou/__init__.py` shows to type checkers."""
+
+HOMES = {
+    "BayesPAClassifier": "bayou.models.bayes_pa",
+    "BayesPARegressor": "bayou.models.bayes_pa",
+    "Corpus": "bayou.data.corpus",
+    "DataError": "bayou.data.errors",
+    "Explanation": "bayou.explanation",
+    "LDA": "bayou.models.lda",
+    "MedLDAClassifier": "bayou.models.med_lda",
+    "MedLDARegressor": "bayou.models.med_lda",
+    "ModelFileError": "bayou.data.errors",
+    "OnlineLDA": "bayou.models.online_lda",
+    "TextModel": "bayou.text_model",
+    "Vectorizer": "bayou.data.text",
+    "Vocabulary": "bayou.data.vocabulary",
+    "load": "bayou.estimator",
+}
