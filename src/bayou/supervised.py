@@ -16,7 +16,6 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.supervision import read_labels, read_targets
 from bayou.explanation import MarginExplanation
@@ -224,28 +223,28 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         if self.response_.kind == "multi-label":
             right, known = _same_labels(y, found, self.classes_, corpus)
         else:
-            right, known = _same_class(y, found, corpus)
+            right, known = _same_class(y, found, self.classes_, corpus)
         use = np.flatnonzero(known)
         weight = None if sample_weight is None else np.asarray(sample_weight)[use]
         return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
 
 
-def _same_class(y: Any, found: NDArray[Any], corpus: Corpus | None) -> tuple[Any, Any]:
+def _same_class(
+    y: Any, found: NDArray[Any], classes: NDArray[Any], corpus: Corpus | None
+) -> tuple[Any, Any]:
     """Whether each document was given the right class, and of which that is known."""
-    truth = read_labels(y, len(found), corpus=corpus, multi_label=False, several=False)
-    given = truth.classes[np.maximum(truth.codes, 0)]
-    return np.array(
-        [a == b for a, b in zip(given.tolist(), found.tolist(), strict=True)]
-    ), truth.known
+    truth = read_labels(
+        y, len(found), corpus=corpus, classes=classes, multi_label=False, others=True
+    )
+    return truth.classes[np.maximum(truth.codes, 0)] == found, truth.known
 
 
 def _same_labels(
     y: Any, found: NDArray[Any], classes: NDArray[Any], corpus: Corpus | None
 ) -> tuple[Any, Any]:
     """Whether each document was given exactly the right labels, and of which they are known."""
-    columns = getattr(y, "ndim", 1) == 2 and y.shape[1] == len(classes) and not is_frame(y)
     truth = read_labels(
-        y, len(found), corpus=corpus, multi_label=True, classes=classes if columns else None
+        y, len(found), corpus=corpus, classes=classes, multi_label=True, others=True
     )
     place = {name: i for i, name in enumerate(classes.tolist())}
     wanted, strange = np.zeros_like(found), np.zeros(len(found), bool)

@@ -138,8 +138,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     Parameters
     ----------
     n_topics : int or None
-        Number of topics [K]. None: 20 for two classes, else the larger of 40 and four times the classes
-        (once the labels), 400 at most.
+        Number of topics [K]. None: 20 for two classes (and in each chain of one against all), else the larger
+        of 40 and four times the classes (once the labels), 400 at most.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None is 20 / K.
     beta : float
@@ -149,9 +149,10 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     cost : float
         Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: below, labels are too
         weak to break the symmetry of the topics.
-    margin : float
-        How far on the right side a score must be [l]; of the hinge loss alone. ``cost``, ``margin`` and
-        ``variance`` are not independent: (c, l, s) is the model (c l, 1, s / l**2).
+    margin : float or None
+        How far on the right side a score must be [l]; of the hinge loss alone. None: 164 for two classes and
+        for one against all, else 16. ``cost``, ``margin`` and ``variance`` are not independent: (c, l, s) is
+        the model (c l, 1, s / l**2).
     variance : float
         Prior variance of weights.
     positive_cost : float or None
@@ -204,7 +205,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     beta: float = 0.03
     loss: str = "hinge"
     cost: float = 1.0
-    margin: float = 16.0
+    margin: float | None = None
     variance: float = 1.0
     positive_cost: float | None = None
     multi_class: str = "shared"
@@ -262,11 +263,12 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
         multi = labels.kind == "multi-label"
         n_tasks = 1 if labels.kind == "binary" else len(labels.classes)
-        p.n_topics = p.n_topics or _default_topics(labels.kind, n_tasks)
-        p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
         p.separate = p.multi_class == "one-vs-all" and n_tasks > 1
+        alone = p.separate or labels.kind == "binary"
+        p.n_topics = p.n_topics or (20 if alone else _default_topics(multi, n_tasks))
+        p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
         p.n_members = n_tasks if p.separate else p.n_chains
-        p.width = p.margin
+        p.width = p.margin or (164.0 if alone else 16.0)
         truth = signs(labels).astype(np.float64)
         factor = p.positive_cost or (4.0 if multi else 1.0)
         cost = np.where(truth > 0, factor, 1.0) * p.cost * (truth != 0)
@@ -287,7 +289,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         p = super()._checked_parameters()
         one_of("loss", p.loss, ("hinge", "logistic"))
         one_of("multi_class", p.multi_class, ("shared", "one-vs-all"))
-        number("margin", p.margin, 1e-8, 1e8)
+        if p.margin is not None:
+            number("margin", p.margin, 1e-8, 1e8)
         if p.positive_cost is not None:
             number("positive_cost", p.positive_cost, 1e-30)
         if p.multi_class == "one-vs-all" and p.n_chains != 1:
@@ -295,10 +298,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         return p
 
 
-def _default_topics(kind: str, n_tasks: int) -> int:
-    if kind == "binary":
-        return 20
-    return int(np.clip((1 if kind == "multi-label" else 4) * n_tasks, 40, 400))
+def _default_topics(multi: bool, n_tasks: int) -> int:
+    return int(np.clip(n_tasks if multi else 4 * n_tasks, 40, 400))
 
 
 def weights_of(sample_weight: Any, n_docs: int) -> F64:
