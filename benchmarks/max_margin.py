@@ -4,9 +4,9 @@
     python benchmarks/max_margin.py --only quality --data 20news_bow --seeds 5
     python benchmarks/max_margin.py --only sweep
 
-Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock. Settings
-are the defaults of the estimators, or were chosen on a part of the training documents; the test part is scored
-once a seed. Terms are runs of two letters or more without scikit-learn's English stop list.
+Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock.
+Settings are the defaults of the estimators, or were chosen on a part of the training documents; the test part
+is scored once a seed. Terms are runs of two letters or more without scikit-learn's English stop list.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def run(z, corpus, labels, words, sweep, by_task, live=True, seen=None, n_steps=
     prob, other = np.empty(len(alpha), np.float32), np.empty(len(alpha), np.int64)
     room = np.empty(len(alpha), np.int64), np.empty(len(alpha), np.int64)
     alias.build_alias_into(prob, other, np.array(alpha), *room)
-    omega, kappa, eta = labels
+    omega, kappa, eta = labels[:3]
     light_sweep.sweep_docs(
         z, z if seen is None else seen, (indptr, terms, np.arange(n_docs, dtype=np.uint64)),
         (termptr, at), f32(rho), 0, n_docs, words[:2], live,
@@ -74,7 +74,7 @@ def test_live_counts_follow_and_resting_ones_do_not():
 
 def test_documents_without_labels_draw_from_documents_and_words_alone():
     corpus, z = margin_cases.corpus(4, 4, lengths=(8, 1, 0, 12))
-    _, _, eta = labels_of(3, 4, 2, 4)
+    _, _, eta, _ = labels_of(3, 4, 2, 4)
     none, other = np.zeros((4, 2), np.float32), z.copy()
     run(z, corpus, (none, none, eta), words_of(z, corpus), 1, True)
     run(other, corpus, (none, none, eta * 100), words_of(other, corpus), 1, False)
@@ -90,7 +90,7 @@ def test_chain_visits_the_enumerated_law(by_task, tilted):
     labels = labels_of(5, 2, 2, 3, 2.0 if tilted else 1e-20)
     if not tilted:
         labels = (labels[0] * 0, labels[1] * 0, labels[2])
-    _, law = margin.document_law(corpus, *(x.astype(float) for x in labels))
+    _, law = margin.document_law(corpus, *(x.astype(float) for x in labels[:3]))
     words, seen = words_of(z, corpus), np.empty((25_000, len(z)), np.uint16)
     for sweep in range(len(seen)):
         run(z, corpus, labels, words, sweep, by_task)

@@ -127,17 +127,21 @@ def test_scaling_law(loss):
 
 @pytest.mark.parametrize("n_tasks", [1, 3, 4, 9])
 @pytest.mark.parametrize("n_topics", [1, 5, 33])
-def test_lean_rows_and_leaving_are_the_core(n_tasks, n_topics):
+@pytest.mark.parametrize("kind", ["drawn", "one spread", "a spread each"])
+def test_lean_rows_and_leaving_are_the_core(n_tasks, n_topics, kind):
     rng = np.random.default_rng(n_tasks)
     eta = f32(rng.normal(size=(n_tasks, n_topics)))
     omega, kappa = f32(rng.gamma(1, 1, (2, n_tasks))), f32(rng.normal(size=(2, n_tasks)))
     zbar = rng.dirichlet(np.ones(n_topics))
+    n_spread = {"drawn": 0, "one spread": 1}.get(kind, n_tasks)
+    root = rng.normal(size=(n_spread, n_topics, n_topics))
+    spread = f32(root @ root.transpose(0, 2, 1) / n_topics)
     lean, diag = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
-    assert tilt.lean_into(lean, diag, eta, omega, kappa, 1)
+    assert tilt.lean_into(lean, diag, eta, spread, omega, kappa, 1)
     gram = np.empty((n_topics, n_topics), np.float32)
     for k in range(n_topics):
-        tilt.row_into(gram, k, eta, omega, 1)
-    exact = eta.T.astype(float) @ (omega[1][:, None].astype(float) * eta)
+        tilt.row_into(gram, k, eta, spread, omega, 1)
+    exact = margin.gram_of(eta.astype(float), omega[1].astype(float), spread.astype(float))
     np.testing.assert_allclose(gram, exact, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(diag, np.diag(exact), rtol=1e-5, atol=1e-6)
     h = np.zeros(n_topics, np.float32)
@@ -147,7 +151,7 @@ def test_lean_rows_and_leaving_are_the_core(n_tasks, n_topics):
     tilt.leave_into(g, h, gram, s, np.float32(rho), lean, diag)
     zbar[s] -= rho
     np.testing.assert_allclose(h, exact @ zbar, rtol=1e-4, atol=1e-5)
-    wanted = margin.core(eta.astype(float), omega[1], kappa[1], zbar, rho)
+    wanted = margin.core(eta.astype(float), omega[1], kappa[1], zbar, rho, spread)
     np.testing.assert_allclose(g, wanted, rtol=1e-4, atol=2e-5)
 
 
@@ -155,7 +159,7 @@ def test_documents_without_labels_lean_nowhere():
     eta = f32(np.ones((2, 3)))
     lean, diag = np.ones(3, np.float32), np.ones(3, np.float32)
     none = np.zeros((1, 2), np.float32)
-    assert not tilt.lean_into(lean, diag, eta, none, none, 0)
+    assert not tilt.lean_into(lean, diag, eta, np.empty((0, 0, 0), np.float32), none, none, 0)
     assert not lean.any()
     assert not diag.any()
 
@@ -237,6 +241,23 @@ def test_drawn_rows_follow_their_law(loss):
         keep = found > 1e-4  # the difference of float32 numbers says little of smaller ones
         assert keep.mean() > 0.99
         assert stats.kstest(found, stats.invgauss(1 / (c * abs(gap))).cdf).pvalue > 1e-3
+
+
+def test_logistic_rows_and_documents_without_labels():
+    n, c, eta = 600, 2.0, 1.5
+    omega, kappa = np.full((n, 1), 9, np.float32), np.full((n, 1), 9, np.float32)
+    cost, y = np.full((n, 1), c, np.float32), np.full((n, 1), -1.0, np.float32)
+    cost[0] = 0.0
+    at = np.arange(n, dtype=np.int64)
+    zbar = (at, np.ones(n, np.int32), np.zeros(n, np.uint16), np.ones(n, np.float32))
+    response.draw_rows(
+        omega, kappa, zbar, f32([[eta]]), y, cost, at.astype(np.uint64), 0, n, response.LOGISTIC,
+        0.0, 3, 1,
+    )  # fmt: skip
+    assert omega[0, 0] == kappa[0, 0] == 9  # of which nothing is known: left alone
+    np.testing.assert_array_equal(kappa[1:], -c / 2)
+    mean = c * math.tanh(eta / 2) / (2 * eta)
+    assert omega[1:].mean() == pytest.approx(mean, rel=0.08)
 
 
 def test_a_score_on_the_margin_is_drawn_from_the_limit():

@@ -81,9 +81,17 @@ def tilt(eta, omega, kappa, zbar_rest, rho):
     return out
 
 
-def core(eta, omega, kappa, zbar_rest, rho):
+def gram_of(eta, omega, spread=()):
+    """sum_i omega_i (eta_i eta_i' + S_i); one S serves all tasks."""
+    out = eta.T @ (omega[:, None] * eta)
+    for i in range(len(eta) if len(spread) else 0):
+        out = out + omega[i] * spread[min(i, len(spread) - 1)]
+    return out
+
+
+def core(eta, omega, kappa, zbar_rest, rho, spread=()):
     """The same up to a constant, from the vector and the matrix that are all a sampler must know."""
-    lean, gram = kappa @ eta, eta.T @ (omega[:, None] * eta)
+    lean, gram = kappa @ eta, gram_of(eta, omega, spread)
     return rho * (lean - gram @ zbar_rest) - 0.5 * rho**2 * np.diag(gram)
 
 
@@ -97,13 +105,13 @@ def _token(z, i, d, tokens, rho, prior, labels, frozen):
     """Words' and labels' weight of each topic for token i, and the documents' counts without it."""
     indptr, terms = tokens
     alpha, beta, n_terms = prior
-    omega, kappa, eta = labels
+    omega, kappa, eta, spread = labels
     n_dk, n_vk, n_k = lda.counts(z, indptr, terms, len(alpha), n_terms, without=i)
     if frozen is not None:
         _, n_vk, n_k = lda.counts(frozen, indptr, terms, len(alpha), n_terms, without=i)
     rest = zbar_of(z, rho, indptr, len(alpha))[d]
     rest[z[i]] -= rho[i]
-    g = core(eta, omega[d], kappa[d], rest, rho[i])
+    g = core(eta, omega[d], kappa[d], rest, rho[i], spread)
     return n_dk[d] + alpha, n_vk[terms[i]] + beta, n_k + n_terms * beta, g
 
 

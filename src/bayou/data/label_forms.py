@@ -305,6 +305,8 @@ def unpack_classes(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[
     classes, kind = arrays.get("classes"), arrays.get("classes.kind")
     if classes is None or kind is None or kind.dtype != np.bool_ or kind.shape != (2,):
         raise ModelFileError("the model file does not say which classes there are; save it again")
+    if classes.ndim != 1 or classes.dtype.kind not in "biuf" or not np.isfinite(classes).all():
+        raise ModelFileError("the classes of the model file are no list; save it again")
     if kind[0]:
         classes = _of_one_type(unpack_strings(classes))
     if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):

@@ -28,7 +28,7 @@ _LEAST, _MOST = 1e-12, 1e6  # of 1 / lambda, which is heavy-tailed
 @jit
 def _draw_inverse(stream, c, gap):
     """1 / lambda ~ IG(1 / (c |gap|), 1), kept within bounds; a gap of zero is the limit."""
-    x = draw_inverse_gaussian(stream, 1.0 / (c * abs(gap)))
+    x = draw_inverse_gaussian(stream, 1.0 / (c * abs(gap)) if gap != 0.0 else math.inf)
     return min(max(x, _LEAST), _MOST)
 
 
