@@ -24,7 +24,6 @@ LOSSES = {
 N_BLOCKS = 16  # per sweep; from 8 on no difference from live counts was seen
 N_STEPS = 6  # proposals a token of the light sampler, as published
 COORDINATE_PASSES = 2
-LIGHT_FROM = 120  # topics from which the light sampler is faster
 
 
 class Chain(NamedTuple):
@@ -90,11 +89,19 @@ def index_terms(tokens: Tokens, n_terms: int) -> tuple[I64, I32]:
 def is_light(n_topics: int, n_tasks: int, mean_length: float) -> bool:
     """Whether Metropolis-Hastings steps cost less than a look at every topic.
 
-    A Gibbs sweep pays for all topics of every token; the light one for its steps, each of a pass over the
-    tasks at most.
+    Nanoseconds a token as measured for 1 to 90 tasks, 40 to 400 topics and 30 to 120 tokens a document: Gibbs
+    sampling pays for every topic and makes rows of G (about 14 of them) for each document; the light sampler pays
+    for its steps, the more the larger the table of counts is, and for a label table a document.
     """
-    del mean_length
-    return n_topics >= LIGHT_FROM + n_tasks // 4
+    n = max(mean_length, 1.0)
+    gibbs = 120.0 + 1.95 * n_topics + 1.26 * n_tasks * n_topics / n
+    light = 400.0 + 1.1 * n_topics + 3.3 * n_tasks + (10.0 + 0.15 * n_tasks) * n_topics / n
+    return light < gibbs
+
+
+def by_task(n_topics: int, n_tasks: int, mean_length: float) -> bool:
+    """Whether light steps look labels up task by task, or by rows of G, which pay in long documents."""
+    return n_tasks < 4 or n_topics > 0.9 * mean_length
 
 
 def start(chain: Chain, prior: Prior, seed: int, each: Each, rows: F32 | None = None) -> State:
@@ -239,13 +246,14 @@ def _sweep_light(
     labels = (state.omega, state.kappa, state.eta, np.ascontiguousarray(state.eta.T))
     seen = state.z if chain.exact else state.z.copy()
     by_term, words = (chain.termptr, chain.at), (state.counts, state.topic)
-    by_task = len(state.eta) <= max(16, len(alpha) // 8)
+    length = len(chain.tokens.terms) / max(chain.tokens.n_docs, 1)
+    tasks = by_task(len(alpha), len(state.eta), length)
     for a, b in _blocks(chain):
 
         def work(lo: int, hi: int, a: int = a) -> None:
             light_sweep.sweep_docs(
                 state.z, seen, toks, by_term, chain.rho, a + lo, a + hi, words, chain.exact, both,
-                labels, by_task, N_STEPS, seed, step,
+                labels, tasks, N_STEPS, seed, step,
             )  # fmt: skip
 
         _run_block(state, chain, work, a, b, None if chain.exact else seen, each, 10 * TOKEN_COST)
