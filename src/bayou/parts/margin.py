@@ -90,8 +90,8 @@ def is_light(n_topics: int, n_tasks: int, mean_length: float) -> bool:
     """Whether Metropolis-Hastings steps cost less than a look at every topic.
 
     Nanoseconds a token as measured for 1 to 90 tasks, 40 to 400 topics and 30 to 120 tokens a document: Gibbs
-    sampling pays for every topic and makes rows of G (about 14 of them) for each document; the light sampler pays
-    for its steps, the more the larger the table of counts is, and for a label table a document.
+    sampling pays for every topic and makes rows of G (about 14 of them) for each document; the light sampler
+    pays for its steps, the more the larger the table of counts is, and for a label table a document.
     """
     n = max(mean_length, 1.0)
     gibbs = 120.0 + 1.95 * n_topics + 1.26 * n_tasks * n_topics / n
