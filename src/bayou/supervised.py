@@ -225,6 +225,8 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         else:
             right, known = _same_class(y, found, self.classes_, corpus)
         use = np.flatnonzero(known)
+        if not len(use):
+            raise DataError("no document has a label; give some to measure with")
         weight = None if sample_weight is None else np.asarray(sample_weight)[use]
         return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
 

@@ -316,7 +316,7 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(extra, tmp_path):
 
 
 def test_a_warm_start_begins_at_the_topics_before():
-    shared = SHORT | {"margin": 16.0}
+    shared = SHORT | {"margin": 16.0}  # or labels outweigh the words that are scored here
     model = MedLDAClassifier(**shared | {"n_sweeps": 25}, warm_start=True).fit(PAIR)
     model.set_params(n_sweeps=3, n_kept=1).fit(PAIR)
     cold = MedLDAClassifier(**shared | {"n_sweeps": 3, "n_kept": 1}).fit(PAIR)
