@@ -31,7 +31,11 @@ def fit(  # one parameter a flag
     topics: Annotated[
         int | None,
         typer.Option(
-            "--topics", "-k", min=1, metavar="N", help="How many topics to find; else the model's own."
+            "--topics",
+            "-k",
+            min=1,
+            metavar="N",
+            help="How many topics to find; else the model's own.",
         ),
     ] = None,
     settings_: Annotated[

@@ -29,7 +29,7 @@ def models(
     Example: bayou models lda
     """
     families = catalogue.families()
-    chosen = families[name] if name in families else (name,) if name is not None else ()
+    chosen = () if name is None else families.get(name, (name,))
     for key in chosen:
         catalogue.check(key)
     for key in chosen or catalogue.classes():
