@@ -202,8 +202,9 @@ def weight_bars(found: Classes, topics: Sequence[Topic]) -> list[tuple[str, Mark
     """For each class, the topics that speak most for it (right) and against it (left)."""
     if found.weights is None:
         return []
-    largest = float(np.abs(np.array(found.weights)).max()) or 1.0
+    weights = np.array(found.weights)
     sure = None if found.deviations is None else np.array(found.deviations)
+    largest = reach(weights, sure)
     return [
         (
             name,
@@ -213,6 +214,12 @@ def weight_bars(found: Classes, topics: Sequence[Topic]) -> list[tuple[str, Mark
         )
         for j, name in enumerate(found.names[:MOST_CLASSES])
     ]
+
+
+def reach(weights: Floats, deviations: Floats | None) -> float:
+    """The size that the longest bar stands for, its interval included."""
+    half = 0.0 if deviations is None else Z95 * deviations
+    return float((np.abs(weights) + half).max()) or 1.0
 
 
 def diverging(

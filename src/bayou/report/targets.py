@@ -52,9 +52,8 @@ def bars(found: Target, topics: Sequence[Topic]) -> Markup:
     chosen = np.argsort(-np.abs(raises), kind="stable")[:MOST_TOPICS]
     chosen = chosen[np.argsort(-raises[chosen], kind="stable")]
     rows = [(int(k), float(raises[k])) for k in chosen]
-    largest = float(np.abs(raises).max()) or 1.0
     sure: Floats | None = None if found.deviations is None else np.array(found.deviations)
-    return classes.diverging(found.name, rows, topics, largest, sure)
+    return classes.diverging(found.name, rows, topics, classes.reach(raises, sure), sure)
 
 
 def dots(found: Target) -> list[Markup]:
