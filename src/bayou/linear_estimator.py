@@ -169,8 +169,8 @@ class LinearEstimator(Estimator, abstract=True):
         def chunk(n: int, lo: int, hi: int) -> Examples:
             return pa.take(examples, order(n)[lo:hi])
 
-        self.pending_ = pa.no_examples(examples.y)
-        self._learn(p, begin, len(content), p.n_passes, chunk)
+        none = pa.no_examples(examples.y)
+        self._learn(p, begin, len(content), p.n_passes, chunk, none)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples, begin: Weights) -> None:
         """The documents in the order given, behind those that wait for their batch to be full."""
@@ -180,8 +180,7 @@ class LinearEstimator(Estimator, abstract=True):
         def chunk(_: int, lo: int, hi: int) -> Examples:
             return pa.take(waiting, np.arange(lo, hi))
 
-        self.pending_ = chunk(0, n, waiting.n_docs)
-        self._learn(p, begin, n, 1, chunk)
+        self._learn(p, begin, n, 1, chunk, chunk(0, n, waiting.n_docs))
 
     def _learn(
         self,
@@ -190,8 +189,13 @@ class LinearEstimator(Estimator, abstract=True):
         n_docs: int,
         n_passes: int,
         chunk: Callable[[int, int, int], Examples],
+        rest: Examples,
     ) -> None:
-        """Learn whole chunks of mini-batches until they are through or somebody says stop."""
+        """Learn whole chunks of mini-batches until they are through or somebody says stop.
+
+        Then ``rest`` waits for its batch to be full. After a stop or an error in a callback, what comes later
+        is not learned, and the model is that of the chunks so far.
+        """
         size = max(CHUNK // p.batch_size, 1) * p.batch_size
         jobs = [
             (n, lo, min(lo + size, n_docs))
@@ -202,7 +206,7 @@ class LinearEstimator(Estimator, abstract=True):
         name = type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
             todo = iter(jobs)
-            self.state_ = begin
+            self.state_, self.pending_ = begin, pa.no_examples(rest.y)
 
             def step(state: Weights) -> tuple[Weights, Info | None]:
                 job = next(todo, None)
@@ -211,9 +215,13 @@ class LinearEstimator(Estimator, abstract=True):
                 self.state_ = state = pa.learn(state, chunk(*job), p.how, workers.each)
                 return state, Info(state.step, last, self._posterior_kind()[1], np.nan, 0.0)
 
-            loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
-            self._show(p, workers)
-        self.n_iter_ = self._shown.step
+            try:
+                loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+                if self.state_.step == last:
+                    self.pending_ = rest
+            finally:
+                self._show(p, workers)
+                self.n_iter_ = self._shown.step
 
     def _show(self, p: SimpleNamespace, workers: Workers) -> None:
         """The weights with what the documents of the last, unfinished batch teach."""

@@ -127,12 +127,16 @@ class Response:
             "slope": (np.float64, (n_tasks,), True),
             "offset": (np.float64, (n_tasks,), True),
             "share": (np.float64, (1,), True),
-            "draws": (np.float32, (len(got["draws"]), n_topics, n_tasks), True),
+            "draws": (np.float32, (_n_rows(got["draws"]), n_topics, n_tasks), True),
             "noise": (np.float64, (n_tasks,), False),
         }
         shapes["centre"] = (np.float64, (n_topics,), False)
         shapes["members"] = (np.int64, (1,), False)
-        shapes["covariance"] = (np.float64, (len(got["covariance"]), n_topics, n_topics), True)
+        shapes["covariance"] = (
+            np.float64,
+            (n_tasks if _n_rows(got["covariance"]) else 0, n_topics, n_topics),
+            True,
+        )
         if "response.words" in arrays:
             got["words"] = arrays["response.words"]
             got["word_weight"] = arrays.get("response.word_weight", np.zeros(0))
@@ -154,3 +158,7 @@ _NAMES = (
     "kind", "weights", "intercept", "term_weight", "slope", "offset", "share", "draws", "noise",
     "covariance", "centre", "members",
 )  # fmt: skip
+
+
+def _n_rows(array: NDArray[Any]) -> int:
+    return array.shape[0] if array.ndim else -1

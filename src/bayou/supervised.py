@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame
-from bayou.data.supervision import read_labels
+from bayou.data.errors import DataError, MissingTargetsWarning
+from bayou.data.supervision import read_labels, read_targets
 from bayou.explanation import MarginExplanation
 from bayou.parameters import number
 from bayou.parts import features, topics
@@ -222,28 +223,28 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         if self.response_.kind == "multi-label":
             right, known = _same_labels(y, found, self.classes_, corpus)
         else:
-            right, known = _same_class(y, found, corpus)
+            right, known = _same_class(y, found, self.classes_, corpus)
         use = np.flatnonzero(known)
         weight = None if sample_weight is None else np.asarray(sample_weight)[use]
         return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
 
 
-def _same_class(y: Any, found: NDArray[Any], corpus: Corpus | None) -> tuple[Any, Any]:
+def _same_class(
+    y: Any, found: NDArray[Any], classes: NDArray[Any], corpus: Corpus | None
+) -> tuple[Any, Any]:
     """Whether each document was given the right class, and of which that is known."""
-    truth = read_labels(y, len(found), corpus=corpus, multi_label=False, several=False)
-    given = truth.classes[np.maximum(truth.codes, 0)]
-    return np.array(
-        [a == b for a, b in zip(given.tolist(), found.tolist(), strict=True)]
-    ), truth.known
+    truth = read_labels(
+        y, len(found), corpus=corpus, classes=classes, multi_label=False, others=True
+    )
+    return truth.classes[np.maximum(truth.codes, 0)] == found, truth.known
 
 
 def _same_labels(
     y: Any, found: NDArray[Any], classes: NDArray[Any], corpus: Corpus | None
 ) -> tuple[Any, Any]:
     """Whether each document was given exactly the right labels, and of which they are known."""
-    columns = getattr(y, "ndim", 1) == 2 and y.shape[1] == len(classes) and not is_frame(y)
     truth = read_labels(
-        y, len(found), corpus=corpus, multi_label=True, classes=classes if columns else None
+        y, len(found), corpus=corpus, classes=classes, multi_label=True, others=True
     )
     place = {name: i for i, name in enumerate(classes.tolist())}
     wanted, strange = np.zeros_like(found), np.zeros(len(found), bool)
@@ -303,11 +304,23 @@ class TopicRegressor(RegressorMixin, SupervisedEstimator, abstract=True):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Predictive R², the part of the targets' variance that is predicted.
 
-        ``y`` may be left out where X is a corpus with targets.
+        ``y`` may be left out where X is a corpus with targets. Missing targets (NaN) are left out; of
+        several targets the mean is taken.
         """
-        if y is None and isinstance(X, Corpus):
-            y = X.targets if X.targets is None or X.targets.ndim == 1 else X.targets.squeeze()
-        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+        found = self.predict(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingTargetsWarning)
+            corpus = X if isinstance(X, Corpus) else None
+            truth = read_targets(y, len(found), corpus=corpus)
+        found = found.reshape(len(found), -1)
+        if truth.shape != found.shape:
+            raise DataError(f"the model predicts {found.shape[1]} targets; y has {truth.shape[1]}")
+        weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
+        each = [
+            r2_score(truth[use, t], found[use, t], sample_weight=weight[use])
+            for t, use in enumerate(~np.isnan(truth).T)
+        ]
+        return float(np.mean(each))
 
 
 def _flat(found: F64) -> F64:

@@ -229,7 +229,7 @@ def test_models_lists_the_family(invoke):
     assert "med-lda-classifier with --label" in out
     assert "Gibbs max-margin topic models" in out
     both = invoke("models", "med-lda").stdout
-    assert "--set margin=16.0" in both
+    assert "--set margin=none" in both
     assert "--set epsilon=0.001" in both
 
 

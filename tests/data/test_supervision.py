@@ -13,7 +13,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from bayou.data import Corpus, DataError
 from bayou.data.errors import MissingTargetsWarning
-from bayou.data.supervision import read_labels, read_targets, signs
+from bayou.data.label_forms import pack_classes, unpack_classes
+from bayou.data.supervision import merged_classes, read_labels, read_targets, signs
 
 ALPHABETS = {
     "strings": st.sampled_from(["a", "bb", "ü", "nan", ""]),
@@ -237,6 +238,23 @@ def test_part_of_a_stream_from_a_corpus():
     two = Corpus.from_matrix(counts(1), labels=[["a", "b"]])
     with pytest.raises(DataError, match="document 0 has 2 labels"):
         read_labels(None, 1, corpus=two, classes=["a", "b"], multi_label=False)
+
+
+def test_labels_that_are_not_among_the_classes_may_be_taken():
+    found = read_labels(["x", "b", None], 3, classes=["c", "b"], others=True)
+    assert found.classes.tolist() == ["b", "c", "x"]
+    assert found.codes.tolist() == [2, 0, -1]
+    several = read_labels([["x", "b"], []], 2, classes=["c", "b"], others=True)
+    assert several.classes.tolist() == ["c", "b", "x"]
+    np.testing.assert_array_equal(several.indicator.toarray(), [[0, 1, 1], [0, 0, 0]])
+    assert merged_classes(np.array([3, 5]), [4, 5], in_order=True).tolist() == [3, 5, 4]
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["a", "a\0"], [True, False], [3, -1], [0.0, 2.0]])
+def test_classes_in_files(classes):
+    array = np.array(classes, object if "a\0" in classes else None)
+    back, several = unpack_classes(pack_classes(array, True))
+    assert (back.tolist(), back.dtype, several) == (array.tolist(), array.dtype, True)
 
 
 def test_what_was_settled_stays():

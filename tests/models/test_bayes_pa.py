@@ -336,6 +336,38 @@ def test_missing_targets_are_passed_over(model):
         np.testing.assert_allclose(both.coef_, np.vstack([first.coef_, second.coef_]), rtol=1e-12)
 
 
+def test_scores_of_labels_that_the_model_does_not_know():
+    model = BayesPAClassifier(random_state=0).fit(X, TWO)
+    other = np.array(["maybe"] * 30)
+    assert model.score(X[:30], other) == 0.0
+    both = model.score(X[:60], np.concatenate([other, TWO[30:60]]))
+    assert both == pytest.approx(model.score(X[30:60], TWO[30:60]) / 2)
+    several = BayesPAClassifier(random_state=0).fit(X, [[t] for t in TWO])
+    assert several.score(X[:2], [["no", "maybe"], ["maybe"]]) == 0.0
+    named = corpus(labels=np.where(np.arange(120) < 60, "maybe", TWO))
+    assert 0 < BayesPAClassifier(random_state=0).fit(corpus(), TWO).score(named) <= 0.5
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1e-8, 1e8, 1e25])
+def test_extremes_stay_finite(scale):
+    for model in (*CLASSIFIERS, *REGRESSORS):
+        for cost, variance in ((1e30, 1.0), (1e-30, 1e30), (1.0, 1e-30), (1e30, 1e30)):
+            extreme = clone(model).set_params(cost=cost, variance=variance, n_passes=1)
+            y = NUMBERS if hasattr(model, "regressor") else TWO
+            assert np.isfinite(extreme.fit(X * scale, y).coef_).all()
+
+
+def test_an_error_in_a_callback_leaves_a_model():
+    def fails(info):
+        raise RuntimeError(info.step)
+
+    model = BayesPAClassifier(batch_size=50).partial_fit(X[:60], TWO[:60])
+    with pytest.raises(RuntimeError, match="2"):
+        model.set_params(callbacks=fails).partial_fit(X[60:], TWO[60:])
+    assert model.pending_.n_docs == 0
+    assert same_weights(model, BayesPAClassifier(batch_size=50).partial_fit(X[:100], TWO[:100]))
+
+
 def test_empty_documents_are_legal():
     for model in CLASSIFIERS:
         fitted = clone(model).fit(np.vstack([X, np.zeros((3, 6))]), [*THREE, "ant", "bee", "cow"])

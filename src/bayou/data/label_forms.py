@@ -97,6 +97,14 @@ def is_list(entry: Any) -> bool:
     return isinstance(entry, list | tuple | set | frozenset | np.ndarray)
 
 
+def labels_in(entries: npt.NDArray[Any]) -> list[Any]:
+    """The distinct labels of a vector or of label lists."""
+    lists = entries.dtype == "O" and any(map(is_list, entries.tolist()))
+    if lists:
+        entries = one_array([v for entry in entries if is_list(entry) for v in entry])
+    return list(np.unique(_plain(entries)[0]).tolist())
+
+
 def as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An indicator written as lists, as a matrix; anything else as it is.
 
@@ -182,13 +190,11 @@ def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None, n_least: 
     classes, found = _coded(values, every)
     codes = np.full(len(known), -1, np.int32)
     codes[known] = found
-    return _one_class_each(classes, codes, n_least)
+    return _one_class_each(classes, codes)
 
 
-def _one_class_each(
-    classes: npt.NDArray[Any], codes: npt.NDArray[np.int32], n_least: int
-) -> Labels:
-    if len(classes) < n_least:
+def _one_class_each(classes: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> Labels:
+    if len(classes) < 2:
         raise DataError(
             f"y has one class only, {classes.tolist()[0]!r:.80}; a classifier needs at least two classes"
         )
@@ -257,7 +263,6 @@ def of_corpus(
     corpus: Corpus | None,
     every: npt.NDArray[Any] | None,
     multi_label: bool | None,
-    n_least: int = 2,
 ) -> Labels:
     """The labels that a corpus carries."""
     if corpus is None or corpus.labels is None:
@@ -281,7 +286,7 @@ def of_corpus(
     classes, to = np.unique(classes, return_inverse=True)
     codes = np.full(corpus.n_docs, -1, np.int32)
     codes[n_each > 0] = to[labels.indices]
-    return _one_class_each(classes, codes, n_least)
+    return _one_class_each(classes, codes)
 
 
 def _ranges(indptr: npt.NDArray[Any]) -> Iterable[tuple[int, int]]:

@@ -19,6 +19,7 @@ from bayou.data.label_forms import (
     Labels,
     as_bits,
     is_list,
+    labels_in,
     listed_classes,
     of_corpus,
     of_lists,
@@ -37,7 +38,7 @@ def read_labels(
     corpus: Corpus | None = None,
     classes: Any = None,
     multi_label: bool | None = None,
-    several: bool = True,
+    others: bool = False,
 ) -> Labels:
     """Read what a classifier is given.
 
@@ -60,9 +61,9 @@ def read_labels(
         be of one class, or all without. Of an indicator they are the columns, in order.
     multi_label : bool, optional
         What has been settled before: several labels a document (True) or classes (False).
-
-    several : bool
-        Whether there must be two classes at least, as learning needs; measuring does not.
+    others : bool
+        Whether labels that are not in ``classes`` are taken as further ones, not refused. A vector's are
+        sorted in among the others.
 
     Examples
     --------
@@ -75,7 +76,9 @@ def read_labels(
     _some(n_docs)
     every = None if classes is None else listed_classes(classes)
     if y is None:
-        return of_corpus(corpus, every, multi_label, n_least=2 if several else 1)
+        if others and corpus is not None and corpus.label_names:
+            every = merged_classes(listed_classes(classes), corpus.label_names, in_order=True)
+        return of_corpus(corpus, every, multi_label)
     given = one_array(y)
     if given.shape[0] != n_docs:
         raise _unequal(n_docs, given.shape[0])
@@ -87,9 +90,9 @@ def read_labels(
         raise DataError(f"y must give each document {what[multi_label]}, as it did before")
     if given.ndim == 2:
         return of_matrix(given, column_names(y), every)
-    if lists:
-        return of_lists(given.tolist(), every)
-    return of_vector(given, every, n_least=2 if several else 1)
+    if others and every is not None:
+        every = merged_classes(every, labels_in(given) or None, in_order=True)
+    return of_lists(given.tolist(), every) if lists else of_vector(given, every)
 
 
 def merged_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.NDArray[Any]:

@@ -11,59 +11,32 @@ costs the same for any number of weights. Conventions are those of `passive_aggr
 
 import numpy as np
 
+from bayou.kernels.cholesky import backward_into, factor_into, forward_into
 from bayou.kernels.compile import jit
 from bayou.kernels.passive_aggressive import dot
 
 _LEAST_GAP = 1e-10  # a document that is met exactly and without doubt would get an infinite weight
+# How many times as much a document may say about its prediction as was known before: more makes systems
+# of equations that double precision cannot solve. Only costs without measure come here.
+_MOST_SAID = 1e10
 
 
 @jit
-def pseudo(f, s, y, cost, width, tube):
+def pseudo(f, s, y, cost, width, tube, most):
     """Weight and linear term (omega, kappa) in place of a document's loss, [Shi17] eq. 28 with its margin.
 
-    f and s are mean and variance of its prediction; the gap is sqrt((margin - y f)^2 + s).
+    f and s are mean and variance of its prediction; the gap is sqrt((margin - y f)^2 + s). The cost is
+    lowered where omega would be above ``most``.
     """
     if tube:
         above = max(np.sqrt((y - f - width) ** 2 + s), _LEAST_GAP)
         below = max(np.sqrt((y - f + width) ** 2 + s), _LEAST_GAP)
+        cost = min(cost, 0.5 * most * min(above, below))
         omega = cost / above + cost / below
         return omega, cost * (y - width) / above + cost * (y + width) / below
     gap = max(np.sqrt((width - y * f) ** 2 + s), _LEAST_GAP)
+    cost = min(cost, most * gap)
     return cost / gap, y * (cost + cost * width / gap)
-
-
-@jit
-def factor_into(a, n):
-    """Cholesky factor of the first n rows of a, in its lower triangle."""
-    for j in range(n):
-        for k in range(j):
-            total = a[j, k]
-            for m in range(k):
-                total -= a[j, m] * a[k, m]
-            a[j, k] = total / a[k, k]
-        total = a[j, j]
-        for m in range(j):
-            total -= a[j, m] * a[j, m]
-        a[j, j] = np.sqrt(total)
-
-
-@jit
-def forward_into(v, a, n):
-    """Solve L v' = v for the lower triangle L of a."""
-    for j in range(n):
-        total = v[j]
-        for m in range(j):
-            total -= a[j, m] * v[m]
-        v[j] = total / a[j, j]
-
-
-@jit
-def backward_into(v, a, n):
-    """Solve L'v' = v for the lower triangle L of a."""
-    for j in range(n - 1, -1, -1):
-        v[j] /= a[j, j]
-        for m in range(j):
-            v[m] -= a[j, m] * v[j]
 
 
 @jit
@@ -109,12 +82,13 @@ def gather_known(known, y, i, lo, hi):
 
 
 @jit
-def moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube):
+def moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram):
     """Renew (omega, kappa) from means and variances; gives the largest relative change of omega."""
     moved = 0.0
     for e in range(n):
         d = known[e]
-        new, kappa[e] = pseudo(f[e], s[e], y[d, i], costs[d], width, tube)
+        most = _MOST_SAID / gram[e, e] if gram[e, e] > 0.0 else np.inf
+        new, kappa[e] = pseudo(f[e], s[e], y[d, i], costs[d], width, tube, most)
         moved = max(moved, abs(new - omega[e]) / new)
         omega[e] = new
     return moved
@@ -174,7 +148,7 @@ def settle(gram, start, work, y, i, known, n, costs, prior, stop, spread):
     for e in range(n):
         f[e], s[e], omega[e] = start[e], gram[e, e], 0.0
     for _ in range(stop[0]):
-        moved = moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube)
+        moved = moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram)
         pull_into(pull, a, gram, start, omega, kappa, n)
         if moved <= stop[1]:
             break

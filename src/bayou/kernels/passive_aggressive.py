@@ -44,9 +44,8 @@ def best_dual(dual, f, y, scale, cap, width, tube):
     ``scale`` is sigma^2 |x|^2, how far the prediction f moves for one unit.
     """
     if tube:
-        free = dual + (y - f) / scale
-        pulled = max(abs(free) - width / scale, 0.0)
-        return np.copysign(min(pulled, cap), free)
+        reach = dual * scale + (y - f)
+        return np.copysign(min(max(abs(reach) - width, 0.0) / scale, cap), reach)
     return y * min(max(y * dual + (width - y * f) / scale, 0.0), cap)
 
 
@@ -67,9 +66,9 @@ def average_batches(mean, drift, lo, hi, rows, norms, y, costs, ends, duals, pri
             for _ in range(n_rounds):
                 moved = 0.0
                 for d in range(ends[b], ends[b + 1]):
-                    if np.isnan(y[d, i]) or norms[d] == 0.0:
-                        continue
                     f, scale, cap = dot(mean, i, rows, d), variance * norms[d], 2.0 * costs[d]
+                    if np.isnan(y[d, i]) or scale == 0.0:  # an empty document moves nothing
+                        continue
                     new = best_dual(duals[d, i], f, y[d, i], scale, cap, width, tube)
                     step = new - duals[d, i]
                     if step != 0.0:

@@ -267,21 +267,24 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the documents whose class, or whose labels all, are right.
 
-        ``y`` as in `fit`; documents without labels do not count.
+        ``y`` as in `fit`; a class that the model does not know is a mistake, and documents without labels
+        do not count.
         """
         check_is_fitted(self)
         n_docs = (
             X.n_docs if isinstance(X, Corpus) else len(X) if isinstance(X, list) else X.shape[0]
         )
         corpus = X if isinstance(X, Corpus) else None
+        several = self.multi_label_
         labels = read_labels(
-            y, n_docs, corpus=corpus, classes=self.classes_, multi_label=self.multi_label_
+            y, n_docs, corpus=corpus, classes=self.classes_, multi_label=several, others=True
         )
         found = self.predict(X)
-        if self.multi_label_:
-            right = (labels.indicator.toarray() == found).all(axis=1)
+        if several:  # labels that the model does not know are behind those that it does
+            never = np.zeros((n_docs, len(labels.classes) - len(self.classes_)), np.int64)
+            right = (labels.indicator.toarray() == np.hstack([found, never])).all(axis=1)
         else:
-            right = self.classes_[labels.codes] == found
+            right = labels.classes[labels.codes] == found
         weight = np.ones(n_docs) if sample_weight is None else np.asarray(sample_weight, np.float64)
         return float(np.average(right[labels.known], weights=weight[labels.known]))
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError
 from bayou.data.supervision import read_labels, read_targets, signs
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha
 from bayou.parts import chains, features, second_stage
@@ -36,6 +37,7 @@ from bayou.run.shards import Workers
 from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor
 
 SAMPLERS = ("auto", "gibbs", "light")
+_MOST_COST = 1e8  # kernels square it in single precision
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -63,7 +65,8 @@ class _MedLDA(SupervisedEstimator, abstract=True):
         check_parameters(given, counts, ("beta", "max_time", "cost", "variance"))
         one_of("tf", p.tf, features.DAMPINGS)
         one_of("sampler", p.sampler, SAMPLERS)
-        number("word_residual", p.word_residual, 0.0)
+        number("word_residual", p.word_residual, 0.0, 1e6)
+        number("variance", p.variance, 1e-12, 1e12)
         if p.n_kept > p.n_sweeps:
             raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
         if p.alpha is not None:
@@ -75,6 +78,10 @@ class _MedLDA(SupervisedEstimator, abstract=True):
         self, corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, checkpoint: Any, every: int
     ) -> tuple[chains.State, chains.Data, second_stage.Evidence]:
         """All sweeps of all chains, and what the second stage learns from."""
+        if cost.max() > _MOST_COST:
+            raise ValueError(
+                f"cost times sample_weight must be at most {_MOST_COST:g}; got {cost.max():g}"
+            )
         data = chains.prepare(corpus, y, cost, p, self.seed_)
         begin = self._begin(p) if p.warm_start else None
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "MedLDA") as bar:
@@ -131,8 +138,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     Parameters
     ----------
     n_topics : int or None
-        Number of topics [K]. None: 20 for two classes, else the larger of 40 and four times the classes
-        (once the labels), 400 at most.
+        Number of topics [K]. None: 20 for two classes (and in each chain of one against all), else the larger
+        of 40 and four times the classes (once the labels), 400 at most.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None is 20 / K.
     beta : float
@@ -142,9 +149,10 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     cost : float
         Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: below, labels are too
         weak to break the symmetry of the topics.
-    margin : float
-        How far on the right side a score must be [l]; of the hinge loss alone. ``cost``, ``margin`` and
-        ``variance`` are not independent: (c, l, s) is the model (c l, 1, s / l**2).
+    margin : float or None
+        How far on the right side a score must be [l]; of the hinge loss alone. None: 164 for two classes and
+        for one against all, else 16. ``cost``, ``margin`` and ``variance`` are not independent: (c, l, s) is
+        the model (c l, 1, s / l**2).
     variance : float
         Prior variance of weights.
     positive_cost : float or None
@@ -197,7 +205,7 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
     beta: float = 0.03
     loss: str = "hinge"
     cost: float = 1.0
-    margin: float = 16.0
+    margin: float | None = None
     variance: float = 1.0
     positive_cost: float | None = None
     multi_class: str = "shared"
@@ -255,11 +263,12 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
         multi = labels.kind == "multi-label"
         n_tasks = 1 if labels.kind == "binary" else len(labels.classes)
-        p.n_topics = p.n_topics or _default_topics(labels.kind, n_tasks)
-        p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
         p.separate = p.multi_class == "one-vs-all" and n_tasks > 1
+        alone = p.separate or labels.kind == "binary"
+        p.n_topics = p.n_topics or (20 if alone else _default_topics(multi, n_tasks))
+        p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
         p.n_members = n_tasks if p.separate else p.n_chains
-        p.width = p.margin
+        p.width = p.margin or (164.0 if alone else 16.0)
         truth = signs(labels).astype(np.float64)
         factor = p.positive_cost or (4.0 if multi else 1.0)
         cost = np.where(truth > 0, factor, 1.0) * p.cost * (truth != 0)
@@ -280,7 +289,8 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         p = super()._checked_parameters()
         one_of("loss", p.loss, ("hinge", "logistic"))
         one_of("multi_class", p.multi_class, ("shared", "one-vs-all"))
-        number("margin", p.margin, 1e-30)
+        if p.margin is not None:
+            number("margin", p.margin, 1e-8, 1e8)
         if p.positive_cost is not None:
             number("positive_cost", p.positive_cost, 1e-30)
         if p.multi_class == "one-vs-all" and p.n_chains != 1:
@@ -288,17 +298,18 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
         return p
 
 
-def _default_topics(kind: str, n_tasks: int) -> int:
-    if kind == "binary":
-        return 20
-    return int(np.clip((1 if kind == "multi-label" else 4) * n_tasks, 40, 400))
+def _default_topics(multi: bool, n_tasks: int) -> int:
+    return int(np.clip(n_tasks if multi else 4 * n_tasks, 40, 400))
 
 
 def weights_of(sample_weight: Any, n_docs: int) -> F64:
     """A factor for each document, one where none was given."""
     if sample_weight is None:
         return np.ones(n_docs)
-    given = np.asarray(sample_weight, np.float64)
+    try:
+        given = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers; got {sample_weight!r:.80}") from None
     if given.shape == ():
         given = np.full(n_docs, float(given))
     if given.shape != (n_docs,):
@@ -378,10 +389,9 @@ class MedLDARegressor(TopicRegressor, _MedLDA):
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True)
         values = read_targets(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
-        known = ~np.isnan(values)
         weight = weights_of(sample_weight, corpus.n_docs)
-        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-        deviation = np.where(deviation > 0, deviation, 1.0)
+        known = ~np.isnan(values) & (weight[:, None] > 0)
+        mean, deviation = _scale(values, known, weight)
         truth = np.where(known, (values - mean) / deviation, 0.0)
         p.n_topics = p.n_topics or 10
         p.alpha = resolve_alpha(1.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
@@ -397,10 +407,25 @@ class MedLDARegressor(TopicRegressor, _MedLDA):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
-        number("epsilon", p.epsilon, 0.0)
+        number("epsilon", p.epsilon, 0.0, 1e8)
         return p
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _scale(values: F64, known: Any, weight: F64) -> tuple[F64, F64]:
+    """Mean and deviation of each target over the documents that are learned from."""
+    if not known.any(axis=0).all():
+        raise DataError("no document with a target has a sample_weight above zero; give some")
+    share = known * weight[:, None]
+    share = share / share.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = np.where(known, values, 0.0)
+        mean = (share * plain).sum(axis=0)
+        deviation = np.sqrt((share * (plain - mean) ** 2).sum(axis=0))
+    if not (np.isfinite(mean) & np.isfinite(deviation)).all():
+        raise DataError("targets are too large to be squared; scale them down")
+    return mean, np.where(deviation > 0, deviation, 1.0)

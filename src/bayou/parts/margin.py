@@ -22,7 +22,7 @@ LOSSES = {
     "logistic": response.LOGISTIC,
 }
 N_BLOCKS = 16  # per sweep; from 8 on no difference from live counts was seen
-N_STEPS = 6  # proposals a token of the light sampler [Zheng15]
+N_STEPS = 6  # proposals a token of the light sampler, as published
 COORDINATE_PASSES = 2
 LIGHT_FROM = 120  # topics from which the light sampler is faster
 

@@ -131,8 +131,8 @@ def sigmoid(scores: F64, signs: Any) -> tuple[float, float]:
     there, so that separable scores do not give certainty.
     """
     n_yes, n_no = int((signs > 0).sum()), int((signs < 0).sum())
-    if n_yes == 0 or n_no == 0:
-        return 1.0, 0.0
+    if n_yes == 0 or n_no == 0:  # scores say nothing; so many documents of one side do
+        return 0.0, float(np.log((n_yes + 1.0) / (n_no + 1.0)))
     target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))
     scale = max(float(np.abs(scores).mean()), 1e-12)
     x = np.column_stack([scores / scale, np.ones(len(scores))])
@@ -179,7 +179,8 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
     share = 1.0 if plan.q == 0 else _share(seen.zbar @ weights, out, labels.kind)
     none = np.zeros((0, n_topics, n_topics))
     return Response(
-        kind=labels.kind, classes=labels.classes, weights=weights, intercept=intercept,
+        kind=labels.kind, classes=labels.classes, weights=np.ascontiguousarray(weights),
+        intercept=intercept,
         term_weight=seen.term_weight, slope=slope, offset=offset, share=share, draws=seen.draws,
         noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
         n_members=seen.n_members, **_beside(seen, words, plan.q),
@@ -260,20 +261,26 @@ def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> R
     share = float(np.var(out)) / max(float(np.var(total)), 1e-300) if plan.q > 0 else 1.0
     centre = seen.zbar.mean(axis=0, dtype=np.float64) if plan.refit else np.zeros(n_topics)
     return Response(
-        kind="regression", classes=names, weights=weights * deviation,
+        kind="regression", classes=names, weights=np.ascontiguousarray(weights * deviation),
         intercept=intercept * deviation + mean, term_weight=seen.term_weight,
         slope=np.ones(n_tasks), offset=np.zeros(n_tasks), share=share,
         draws=seen.draws * deviation.astype(np.float32), noise=noise * deviation**2,
-        covariance=covariance * deviation[:, None, None] ** 2, centre=centre,
+        covariance=covariance * (deviation[: len(covariance), None, None] ** 2), centre=centre,
         n_members=seen.n_members, **_beside(seen, words * deviation, plan.q),
     )  # fmt: skip
 
 
 def _noise(found: Any, y: F64, weight: F64, plan: Plan) -> F64:
     """Mean square of what predictions miss, each document by weights fitted without it (in folds)."""
-    part, gap = np.arange(len(y)) % N_FOLDS, np.zeros_like(y)
-    for fold in range(N_FOLDS):
-        use = np.flatnonzero(part != fold)
-        weights, intercept, *_ = fit_numbers(found[use], y[use], weight[use], 1.0 / plan.strength)
-        gap[part == fold] = (y - (found @ weights + intercept))[part == fold]
-    return np.asarray(np.nanmean(gap**2, axis=0), np.float64)
+    out = np.zeros(y.shape[1])
+    for t in range(y.shape[1]):
+        known = np.flatnonzero(~np.isnan(y[:, t]) & (weight > 0))
+        part, gap = np.arange(len(known)) % N_FOLDS, np.zeros(len(known))
+        for fold in range(N_FOLDS if len(known) >= N_FOLDS else 0):
+            use, rest = known[part != fold], known[part == fold]
+            fitted, offset, *_ = fit_numbers(
+                found[use], y[use, t : t + 1], weight[use], 1.0 / plan.strength
+            )
+            gap[part == fold] = y[rest, t] - (found[rest] @ fitted[:, 0] + offset[0])
+        out[t] = np.average(gap**2, weights=weight[known])
+    return out
