@@ -283,7 +283,9 @@ def _profile(name: str, shares: Floats, topics: Sequence[Topic], largest: float)
     at = (k + 0.4) * step
     left = at < WIDTH / 2
     said = f"{topics[k].number} {_fitting(topics[k].name(2), 130)}, {percent(shares[k], 0)}"
-    where = {"x": at if left else min(at + step, WIDTH), "y": tops[k] - 6}
+    room = min(text_width(said, 12), WIDTH)
+    x = min(at, WIDTH - room) if left else min(max(at + step, room), WIDTH)
+    where = {"x": x, "y": tops[k] - 6}
     marks.append(
         element("text", said, text_anchor="start" if left else "end", class_="halo", **where)
     )
