@@ -131,6 +131,9 @@ def fit(  # one parameter a flag
     With a class, labels or a number to predict:
 
     bayou fit mail.csv --model med-lda --label folder
+
+    Without a file at hand, builtin:docstrings is one; its columns are text, package,
+    parameters and n_parameters.
     """
     model = catalogue.resolved(model, label, target)
     documents.check_there(file)

@@ -244,7 +244,7 @@ def diverging(
             ends = np.clip([(weight - half) / largest, (weight + half) / largest], -1.0, 1.0)
             x1, x2 = (_ZERO + _REACH * ends).tolist()
             marks.append(element("line", x1=x1, x2=x2, y1=y + 11.5, y2=y + 11.5, class_="line"))
-        value = f"+{decimal(weight)}" if weight > 0 else decimal(weight)
+        value = ("+" if weight > 0 else "") + decimal(weight, 2 if largest < 100 else 0)
         marks.append(element("text", value, x=WIDTH, y=y + 15, text_anchor="end", class_="strong"))
     return chart(WIDTH, height, f"Weights of topics for {name}", *marks)
 
