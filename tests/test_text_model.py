@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import bayou
@@ -226,3 +226,79 @@ def test_wrong_parts_are_refused_at_the_door():
         TextModel().fit("one text")
     with pytest.raises(DataError, match="no terms"):
         TextModel().fit(["", ""])
+
+
+KINDS = ["fruit"] * 4 + ["beast"] * 4
+LABELS = [["fruit", "sweet"]] * 3 + [["fruit"]] + [["beast", "wild"]] * 3 + [["beast"]]
+NUMBERS = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 1.0]
+SUPERVISED = {
+    "class": (bayou.MedLDAClassifier, KINDS * 6),
+    "labels": (bayou.MedLDAClassifier, LABELS * 6),
+    "number": (bayou.MedLDARegressor, NUMBERS * 6),
+}
+
+
+@pytest.fixture(scope="module", params=list(SUPERVISED))
+def supervised(request):
+    kind, y = SUPERVISED[request.param]
+    estimator = kind(n_topics=4, n_sweeps=8, n_kept=3, random_state=0)
+    vectorizer = Vectorizer(stop_words="english")
+    return request.param, TextModel(estimator=estimator, vectorizer=vectorizer).fit(TEXTS, y), y
+
+
+def test_answers_for_raw_strings(supervised):
+    kind, model, y = supervised
+    new = ["a pear, a plum", "The WOLF!", "nobody knows this", ""]
+    said = model.predict(new)
+    scores = model.estimator_._scores(model.corpus(new))
+    explained = model.explain(new)
+    np.testing.assert_allclose([one.scores for one in explained], scores, atol=1e-5)
+    assert explained[2].terms == explained[3].terms == ()
+    if kind == "number":
+        assert said[1] > said[0]
+        mean, std = model.predict(new, return_std=True)
+        np.testing.assert_array_equal(mean, said)
+        low, high = model.predict_interval(new, level=0.8)
+        assert (std > 0).all()
+        assert ((low < mean) & (mean < high)).all()
+        assert not hasattr(model, "predict_proba")
+        assert not hasattr(model, "decision_function")
+        assert model.score(TEXTS, y) > 0.3
+        return
+    chances = model.predict_proba(new)
+    assert chances.shape == (4, len(model.classes_))
+    assert not hasattr(model, "predict_interval")
+    labels = model.predict_labels(new)
+    assert (labels[0][0], labels[1][0]) == ("fruit", "beast")
+    assert model.score(TEXTS, y) > 0.7
+    if kind == "class":
+        assert said[:2].tolist() == ["fruit", "beast"]
+        np.testing.assert_array_equal(model.decision_function(new) > 0, said == model.classes_[1])
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    else:
+        assert said.shape == (4, 4)
+
+
+def test_a_supervised_text_model_in_one_file(supervised, tmp_path):
+    _, model, _ = supervised
+    model.save(tmp_path / "m.bayou")
+    again = bayou.load(tmp_path / "m.bayou")
+    np.testing.assert_array_equal(again.predict(TEXTS), model.predict(TEXTS))
+    np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))
+    again.save(tmp_path / "n.bayou")
+    assert (tmp_path / "n.bayou").read_bytes() == (tmp_path / "m.bayou").read_bytes()
+
+
+def test_scikit_learn_sees_what_is_inside(supervised):
+    kind, model, _ = supervised
+    assert is_classifier(model) == (kind != "number")
+    assert is_regressor(model) == (kind == "number")
+    assert not is_classifier(TextModel())
+    with pytest.raises(DataError, match="requires y"):
+        clone(model).fit(TEXTS)
+
+
+def test_cross_validation_of_texts_with_classes():
+    estimator = bayou.MedLDAClassifier(n_topics=4, n_sweeps=5, n_kept=2, random_state=0)
+    found = cross_val_score(TextModel(estimator=estimator), TEXTS, KINDS * 6, cv=2)
+    assert found.mean() > 0.7

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -68,6 +69,13 @@ class TextModel(TransformerMixin, BaseEstimator):
     >>> shares = model.transform(["pear and plum", "a bear"])
     >>> shares.shape, bool(shares[0].argmax() != shares[1].argmax())
     ((2, 2), True)
+
+    With a model that learns from labels, texts get classes:
+
+    >>> from bayou import MedLDAClassifier
+    >>> model = TextModel(estimator=MedLDAClassifier(n_topics=4, n_sweeps=10, random_state=0))
+    >>> model.fit(texts, ["fruit", "fruit", "beast", "beast"] * 5).predict(["a plum", "a bear"]).tolist()
+    ['fruit', 'beast']
     """
 
     estimator: Any = None
@@ -184,9 +192,24 @@ class TextModel(TransformerMixin, BaseEstimator):
         return np.asarray(self.estimator_.transform(corpus), np.float64)
 
     @_if_able("predict")
-    def predict(self, X: Iterable[str] | Corpus) -> Any:
-        """What the estimator predicts for texts."""
-        return self.estimator_.predict(self.corpus(X))
+    def predict(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
+        """What the estimator predicts for texts; ``how`` (``return_std=``) is passed on to it."""
+        return self.estimator_.predict(self.corpus(X), **how)
+
+    @_if_able("predict_labels")
+    def predict_labels(self, X: Iterable[str] | Corpus) -> list[list[Any]]:
+        """The labels of texts as lists; of one entry where texts have one class."""
+        return list(self.estimator_.predict_labels(self.corpus(X)))
+
+    @_if_able("predict_interval")
+    def predict_interval(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
+        """Ends between which the numbers of texts lie, with ``level=`` of probability."""
+        return self.estimator_.predict_interval(self.corpus(X), **how)
+
+    @_if_able("decision_function")
+    def decision_function(self, X: Iterable[str] | Corpus) -> Any:
+        """Scores of texts: positive speaks for a class."""
+        return self.estimator_.decision_function(self.corpus(X))
 
     @_if_able("predict_proba")
     def predict_proba(self, X: Iterable[str] | Corpus) -> Any:
@@ -218,7 +241,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         Returns
         -------
         list of Explanation
-            An estimator that explains itself gives what it has to say instead.
+            An estimator that predicts explains its scores instead (`MarginExplanation`).
         """
         check_is_fitted(self)
         if hasattr(self.estimator_, "explain"):
@@ -243,6 +266,12 @@ class TextModel(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.vectorizer_.vocabulary_
 
+    @property
+    def classes_(self) -> Any:
+        """Classes or labels of a classifier, in the order of the columns of `predict_proba`."""
+        check_is_fitted(self)
+        return self.estimator_.classes_
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the topics."""
         check_is_fitted(self)
@@ -253,6 +282,9 @@ class TextModel(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        inner = get_tags(self._estimator())
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags

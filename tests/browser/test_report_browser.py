@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.report.pages import hostile_data
+from tests.report.pages import SUPERVISED, hostile_data, supervised_data
 
 from bayou import LDA
 from bayou.data.synthetic import sample_lda
@@ -82,6 +82,30 @@ def test_silent_alone_and_within_its_width(visit, report, tmp_path, width, schem
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(15, 23, 25)")
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+def test_a_supervised_report_at_every_width(visit, tmp_path, kind):
+    path = tmp_path / f"{kind}.html"
+    write(path, supervised_data(kind))
+    folder = Path(os.environ.get("BAYOU_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for width in WIDTHS:
+        for scheme in ("light", "dark"):
+            page = visit(width, scheme, path=path)
+            section = page.locator("#targets" if kind == "regression" else "#classes")
+            section.screenshot(path=folder / f"{kind}-{width}-{scheme}.png")
+            assert page.said == []
+            assert page.asked == [path.as_uri()]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate("typeof window.hacked") == "undefined"
+            wide = section.locator(".clouds svg").evaluate_all(
+                "all => all.map(s => s.getBoundingClientRect().right)"
+            )
+            assert wide
+            assert max(wide) <= width
+    page = visit(path=path, scripts=False)
+    assert page.get_by_text("did not learn from").first.is_visible()
 
 
 def test_hostile_text_is_seen_and_does_nothing(visit):

@@ -183,8 +183,8 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
 
     class ReportData:
         @classmethod
-        def from_model(cls, model, corpus, *, texts, title):
-            seen.update(model=model, corpus=corpus, texts=texts, title=title)
+        def from_model(cls, model, corpus, *, texts, title, test):
+            seen.update(model=model, corpus=corpus, texts=texts, title=title, test=test)
             return cls()
 
     monkeypatch.setitem(sys.modules, "jinja2", types.ModuleType("jinja2"))
@@ -200,7 +200,10 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
     assert seen["corpus"].times is not None
     assert seen["texts"] == list(texts())
     invoke("report", "m.bayou", files / "pets.jsonl", "--title", "Pets", "-o", "s.html")
-    assert seen["title"] == "Pets"
+    assert (seen["title"], seen["test"]) == ("Pets", None)
+    words = ("report", "m.bayou", files / "pets.jsonl", "--test", files / "pets.jsonl")
+    invoke(*words, "-o", "s.html")
+    assert seen["test"].n_docs == 120
     monkeypatch.setitem(sys.modules, "bayou.report", None)
     for words in (("report", "m.bayou"), ("fit", "--report", "r.html")):
         assert "pip install 'bayou[report]'" in invoke(*words, files / "pets.jsonl", code=1).stderr

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MODELS = "bayou.models."
 _WITHOUT_TOPICS = ("bayou.models.bayes_pa",)
+_CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
 
@@ -51,16 +52,56 @@ def classes() -> dict[str, str]:
     return dict(mine)
 
 
+def families() -> dict[str, tuple[str, str]]:
+    """The names that stand for a classifier and a regressor, with theirs.
+
+    Examples
+    --------
+    >>> families()
+    {'med-lda': ('med-lda-classifier', 'med-lda-regressor')}
+    """
+    known = classes()
+    roots = [name.removesuffix(_CLASSIFIER) for name in known if name.endswith(_CLASSIFIER)]
+    return {
+        root: (root + _CLASSIFIER, root + _REGRESSOR)
+        for root in roots
+        if root + _REGRESSOR in known
+    }
+
+
 def check(name: str) -> str:
     """The class of that name; a wrong name is a usage error."""
     known = classes()
     if name not in known:
+        every = sorted((*known, *families()))
         raise typer.BadParameter(
-            f"there is no model {name!r} (there are: {', '.join(known)})"
-            f"{did_you_mean(name, known)}",
+            f"there is no model {name!r} (there are: {', '.join(every)})"
+            f"{did_you_mean(name, every)}",
             param_hint="--model",
         )
     return known[name]
+
+
+def resolved(name: str, label: str | None, target: str | None) -> str:
+    """The full name of a model, told by what it is to learn; what it needs must be there."""
+    if name in families():
+        if bool(label) == bool(target):
+            both = "only one of them" if label else "one of them"
+            raise typer.BadParameter(
+                f"{name} learns from --label (a class or labels) or from --target (a number); "
+                f"give {both}",
+                param_hint="--model",
+            )
+        name = families()[name][0 if label else 1]
+    check(name)
+    needs = {_CLASSIFIER: ("--label", label), _REGRESSOR: ("--target", target)}
+    for ending, (flag, column) in needs.items():
+        if name.endswith(ending) and not column:
+            what = "class or labels" if flag == "--label" else "number"
+            raise typer.BadParameter(
+                f"{name} needs {flag}, the column of a document's {what}", param_hint=flag
+            )
+    return name
 
 
 def find(name: str) -> type[Estimator]:

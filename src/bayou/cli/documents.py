@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from bayou.cli import builtin
 from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe, reading
 from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of, iter_located
@@ -30,6 +31,7 @@ class Source(NamedTuple):
     format: str | None = None
     encoding_errors: str = "strict"
     max_line_bytes: int = MAX_LINE_BYTES
+    label_separator: str | None = None
 
 
 class Batch(NamedTuple):
@@ -48,7 +50,7 @@ def texts_only(text: str, id: str | None = "") -> Columns:
 
 def check_there(path: str) -> None:
     """Miss a file before seconds are spent on loading what would read it."""
-    if path != STDIN:
+    if path != STDIN and not builtin.meant(path):
         os.stat(path)
 
 
@@ -91,6 +93,8 @@ def _check_json(path: str) -> None:
 def texts(source: Source, table: Table) -> Iterator[str]:
     """The texts of a file, one after the other; what is beside them goes to the table."""
     options = check_options(source.encoding_errors, source.max_line_bytes)
+    if builtin.meant(source.path):
+        return table.texts(builtin.records(source.path))
     return table.texts(iter_located(source.path, form_of(source), options))
 
 
@@ -104,7 +108,7 @@ def read_corpus(
     from bayou.data.corpus import Corpus
     from bayou.data.readers import Table
 
-    table, kept = Table(source.columns, None, None), []
+    table, kept = Table(source.columns, None, source.label_separator or None), []
 
     def each() -> Iterator[str]:
         for text in texts(source, table):
@@ -128,7 +132,7 @@ def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
     """Documents ``size`` at a time, after the first ``skip``; without names they are numbered from 1."""
     from bayou.data.readers import Table
 
-    table = Table(source.columns, None, None)
+    table = Table(source.columns, None, source.label_separator or None)
     stream = texts(source, table)
     at = sum(1 for _ in islice(stream, skip))
     empty = at == 0

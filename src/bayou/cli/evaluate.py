@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from bayou.cli import documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
 _TOP = 10  # terms of a topic that coherence and diversity look at
@@ -21,6 +24,9 @@ def evaluate(
     file: options.File,
     as_json: options.AsJson = False,
     text: options.Text = "text",
+    label: options.Label = None,
+    label_separator: options.LabelSeparator = None,
+    target: options.Target = None,
     format: options.Format = None,
     encoding_errors: options.EncodingErrors = "strict",
     max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
@@ -33,23 +39,93 @@ def evaluate(
     Perplexity: half of each document is predicted from the other half; lower is
     better. Coherence (NPMI, -1 to 1): do the top words of a topic occur together
     in these documents? Diversity: the share of top words that only one topic has.
+    A supervised model is also measured on what it predicts, where --label or
+    --target gives the truth: accuracy or F1 with a table of classes, or R2.
 
-    Example: bayou evaluate reviews.bayou held-out.csv
+    Example: bayou evaluate reviews.bayou held-out.csv --label stars
     """
     voice = Voice(quiet, verbose)
     learned = model_file.load_text_model(model, threads)
+    columns = _columns(learned, text, label, target)
     source = documents.Source(
-        file, documents.texts_only(text), format, encoding_errors, max_line_bytes
+        file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
     corpus, _ = documents.read_corpus(source, learned.vectorizer_)
     voice.say(f"{corpus.n_docs:,} documents, {corpus.n_tokens:,.0f} known tokens")
-    found = _measures(learned, corpus)
+    found, table = _measures(learned, corpus), _predictions(learned, corpus, voice)
+    found |= table.measures
     if as_json:
-        output.print_json({name: _finite(value) for name, value in found.items()})
+        rows = [
+            {name: _finite(value) for name, value in row._asdict().items()} for row in table.rows
+        ]
+        beside = {"classes": rows} if rows else {}
+        output.print_json({name: _finite(value) for name, value in found.items()} | beside)
         return
     for name, value in found.items():
         shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
         typer.echo(f"{name:<24} {'not defined' if _finite(value) is None else shown:>14}")
+    _print_classes(table.rows)
+
+
+class _Predictions(NamedTuple):
+    """How well a supervised model predicts, over all and class by class."""
+
+    measures: dict[str, float]
+    rows: list[Any]
+
+
+def _columns(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
+    """The column with the truth: named, or guessed where it may be; no other is looked at."""
+    kind = answers.kind_of(model)
+    if kind == "regression":
+        if label:
+            raise typer.BadParameter(
+                "the model predicts a number: give --target", param_hint="--label"
+            )
+        return documents.texts_only(text, "")._replace(target=target)
+    if target:
+        says = "classes or labels: give --label" if kind else "nothing but topics"
+        raise typer.BadParameter(f"the model predicts {says}", param_hint="--target")
+    if kind is None and label:
+        raise typer.BadParameter("the model predicts nothing but topics", param_hint="--label")
+    return documents.texts_only(text, "")._replace(label=label if kind else "")
+
+
+def _predictions(model: TextModel, corpus: Corpus, voice: Voice) -> _Predictions:
+    kind = answers.kind_of(model)
+    if kind is None:
+        return _Predictions({}, [])
+    from bayou import metrics
+
+    if kind == "regression":
+        if corpus.targets is None:
+            voice.say("No column `target`: name it with --target to measure the predictions")
+            return _Predictions({}, [])
+        said = model.predict(corpus)
+        return _Predictions(metrics.number_measures(corpus.targets.reshape(said.shape), said), [])
+    if corpus.labels is None:
+        voice.say("No column `label`: name it with --label to measure the predictions")
+        return _Predictions({}, [])
+    found = metrics.outcomes(model, corpus)
+    strange = int((found.n_strange > 0).sum())
+    if strange:
+        voice.say(f"{strange:,} documents have labels that the model has not learned: missed")
+    counted = {"documents with labels": len(found.truth)}
+    return _Predictions(counted | metrics.label_measures(found), metrics.class_scores(found))
+
+
+def _print_classes(rows: list[Any]) -> None:
+    if not rows:
+        return
+    wide = min(max(len("class"), *(len(row.name) for row in rows)), 40)
+    typer.echo(f"\n{'class':<{wide}} {'documents':>9} {'precision':>9} {'recall':>9} {'F1':>9}")
+    for row in rows:
+        shown = " ".join(
+            f"{'-' if _finite(value) is None else f'{value:.4f}':>9}" for value in row[2:]
+        )
+        typer.echo(
+            f"{textwrap.shorten(row.name, wide, placeholder='…'):<{wide}} {row.n_docs:>9,} {shown}"
+        )
 
 
 def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
@@ -70,5 +146,5 @@ def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""``bayou explain``: which words of a text gave it which topics."""
+"""``bayou explain``: which words of a text gave it which topics, or its class."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output
+from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
     from bayou.explanation import Explanation
+    from bayou.text_model import TextModel
 
 _SIZE = 100
-_DIGITS = 6
+_TOPICS = 3
+_WORDS = 3  # that a topic is called by
 
 
 def explain(
@@ -21,8 +24,14 @@ def explain(
     file: options.File,
     out: options.Output = "-",
     top: Annotated[
-        int, typer.Option("--top", min=1, metavar="N", help="Topics to explain, largest first.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            "--top",
+            min=1,
+            metavar="N",
+            help="Topics to explain; else 3. Or classes; else those given.",
+        ),
+    ] = None,
     text: options.Text = "text",
     id: options.Id = None,
     format: options.Format = None,
@@ -32,11 +41,12 @@ def explain(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Say which words of a text gave it which topics.
+    """Say which words of a text gave it which topics, class or number.
 
     Every known word gets the probability of each topic and the part of the
     document's share that comes from it; with the prior's part the parts add up
-    to the shares that predict gives.
+    to the shares that predict gives. Of a supervised model the score of what it
+    predicts is explained instead: what its words add to it, and its topics.
 
     Example: echo '{"text": "..."}' | bayou explain reviews.bayou -
     """
@@ -47,12 +57,42 @@ def explain(
     n_docs = 0
     with output.writing(out) as writer:
         for batch in documents.batches(source, _SIZE):
-            for name, found in zip(batch.ids, learned.explain(batch.texts), strict=True):
-                writer.write(
-                    _flat(name, found, top) if writer.tabular else [_row(name, found, top)]
-                )
+            writer.write(_rows(learned, batch, top, writer.tabular))
             n_docs += len(batch.ids)
             voice.detail(f"{n_docs:,} documents")
+
+
+def _rows(
+    model: TextModel, batch: documents.Batch, top: int | None, tabular: bool
+) -> list[dict[str, Any]]:
+    kind, found = answers.kind_of(model), model.explain(batch.texts)
+    rows: list[dict[str, Any]] = []
+    if kind is None:
+        for name, one in zip(batch.ids, found, strict=True):
+            top_topics = _TOPICS if top is None else top
+            rows += _flat(name, one, top_topics) if tabular else [_row(name, one, top_topics)]
+        return rows
+    words = [" ".join(terms) for terms in model.top_terms(_WORDS)]
+    for name, one, tokens in zip(
+        batch.ids, found, model.vectorizer_.tokens(batch.texts), strict=True
+    ):
+        told = [answers.explained(one, side, words) for side in answers.sides(kind, one, top)]
+        if tabular:
+            rows += _flat_scores(name, told)
+        else:
+            unknown = dict.fromkeys(t for t in tokens if t not in model.vocabulary_)
+            rows.append({"id": name, "explained": told, "unknown": list(unknown)})
+    return rows
+
+
+def _flat_scores(name: str | int, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each score and term, and one for what no term decides (its term is empty)."""
+    rows = []
+    for one in told:
+        head = {"id": name, "for": one["for"], "score": one["score"]}
+        base = {"term": "", "count": 0, "part": one["base"]}
+        rows += [head | line for line in (base, *one["terms"])]
+    return rows
 
 
 def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
@@ -63,16 +103,16 @@ def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
             {
                 "term": found.terms[i],
                 "count": int(found.counts[i]),
-                "probability": _short(found.topics[i, k]),
-                "part": _short(parts[i, k]),
+                "probability": short(found.topics[i, k]),
+                "part": short(parts[i, k]),
             }
             for i in (-parts[:, k]).argsort(kind="stable")
         ]
         topics.append(
             {
                 "topic": int(k),
-                "share": _short(found.proportions[k]),
-                "prior": _short(found.base[k]),
+                "share": short(found.proportions[k]),
+                "prior": short(found.base[k]),
                 "terms": words,
             }
         )
@@ -87,7 +127,3 @@ def _flat(name: str | int, found: Explanation, top: int) -> list[dict[str, Any]]
         prior = {"term": "", "count": 0, "probability": 0.0, "part": topic["prior"]}
         rows += [head | line for line in (prior, *topic["terms"])]
     return rows
-
-
-def _short(value: Any) -> float:
-    return round(float(value), _DIGITS)

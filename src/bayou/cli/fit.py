@@ -31,7 +31,11 @@ def fit(  # one parameter a flag
     topics: Annotated[
         int | None,
         typer.Option(
-            "--topics", "-k", min=1, metavar="N", help="How many topics to find; else 50."
+            "--topics",
+            "-k",
+            min=1,
+            metavar="N",
+            help="How many topics to find; else the model's own.",
         ),
     ] = None,
     settings_: Annotated[
@@ -94,6 +98,7 @@ def fit(  # one parameter a flag
     ] = 1,
     text: options.Text = "text",
     label: options.Label = None,
+    label_separator: options.LabelSeparator = None,
     target: options.Target = None,
     time: options.Time = None,
     id: options.Id = None,
@@ -122,8 +127,15 @@ def fit(  # one parameter a flag
     From a file to a report in one line:
 
     bayou fit reviews.csv --text review -k 20 --report reviews.html
+
+    With a class, labels or a number to predict:
+
+    bayou fit mail.csv --model med-lda --label folder
+
+    Without a file at hand, builtin:docstrings is one; its columns are text, package,
+    parameters and n_parameters.
     """
-    catalogue.check(model)
+    model = catalogue.resolved(model, label, target)
     documents.check_there(file)
     from bayou.data.readers import Columns
     from bayou.data.text import Vectorizer
@@ -154,7 +166,9 @@ def fit(  # one parameter a flag
     kept = training.checkpoint_for(kind, checkpoint_dir, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable
     columns = Columns(text, *(guessed if c is None else c for c in (label, target, time, id)))
-    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    source = documents.Source(
+        file, columns, format, encoding_errors, max_line_bytes, label_separator
+    )
     corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
     _check_terms(corpus)
     voice.say(

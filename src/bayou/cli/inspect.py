@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -31,10 +33,28 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
         output.print_json({"bytes": size, **manifest})
         return
     typer.echo(f"{model}: {size:,} bytes, the contents agree with their digest")
-    lines = list(_lines(manifest))
+    lines = [*_lines(manifest), *_classes(model)]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         typer.echo(f"{name:<{width}}  {value}")
+
+
+def _classes(model: Path) -> Iterator[tuple[str, str]]:
+    """What a supervised model predicts; nothing of other files."""
+    from bayou.data import container
+    from bayou.data.label_forms import unpack_classes
+
+    arrays, _ = container.load(model)
+    mine = {name.removeprefix("estimator/"): array for name, array in arrays.items()}
+    if "response.kind" not in mine:
+        return
+    from bayou.response import KINDS
+
+    kind = KINDS[int(mine["response.kind"][0])]
+    yield "predicts", kind
+    if kind != "regression":
+        names = ", ".join(str(name) for name in unpack_classes(mine)[0])
+        yield "classes", textwrap.shorten(names, 100, placeholder=" …")
 
 
 def _lines(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

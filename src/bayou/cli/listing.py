@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 
 import typer
 
+from bayou.cli.answers import TARGET
+
+_N_CLASSES, _WIDEST = 2, 40
+
 
 class Topic(NamedTuple):
     """One line of a list of topics."""
@@ -17,6 +21,7 @@ class Topic(NamedTuple):
     share: float  # of all tokens that were learned from
     terms: list[str]
     probabilities: list[float]
+    weights: dict[str, float]  # what it speaks for, most first; empty without supervision
 
 
 def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
@@ -26,17 +31,50 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
     names = estimator.top_terms(n_terms)
     order = (-post.rows).argsort(axis=0, kind="stable")[:n_terms]
     return [
-        Topic(int(k), float(shares[k]), names[k], post.rows[order[:, k], k].astype(float).tolist())
+        Topic(
+            int(k),
+            float(shares[k]),
+            names[k],
+            post.rows[order[:, k], k].astype(float).tolist(),
+            _weights(estimator, int(k)),
+        )
         for k in (-shares).argsort(kind="stable")
     ]
+
+
+def _weights(estimator: Any, k: int) -> dict[str, float]:
+    """The weights of one topic, largest first; of two classes both are named."""
+    response = getattr(estimator, "response_", None)
+    if response is None:
+        return {}
+    given = [float(w) for w in response.weights[k]]
+    if response.kind == "binary":
+        given = [-given[0], given[0]]
+    if response.kind == "regression":
+        names = [TARGET] if len(given) == 1 else [f"{TARGET} {i}" for i in range(len(given))]
+        return dict(zip(names, given, strict=True))
+    pairs = zip((str(name) for name in response.classes), given, strict=True)
+    return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+
+def _speaks_for(weights: dict[str, float]) -> str:
+    """The classes with the largest weights above zero, or the weight for a number."""
+    if set(weights) == {TARGET}:
+        return f"{weights[TARGET]:+.2f}"
+    most = [f"{name} {weight:+.2f}" for name, weight in weights.items() if weight > 0]
+    return ", ".join(most[:_N_CLASSES]) or "none"
 
 
 def print_topics(topics: list[Topic]) -> None:
     """A line a topic; on a terminal long lines are folded under their first word."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    typer.echo("topic  share  terms")
-    for topic in topics:
+    said = [_speaks_for(topic.weights) for topic in topics if topic.weights]
+    room = min(max(map(len, ["speaks for", *said])), _WIDEST) if said else 0
+    typer.echo("topic  share  " + (f"{'speaks for':<{room}}  " if said else "") + "terms")
+    for i, topic in enumerate(topics):
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
+        if said:
+            head += f"{textwrap.shorten(said[i], room, placeholder='…'):<{room}}  "
         body = " ".join(topic.terms)
         if width > len(head) + 20:
             body = textwrap.fill(body, width - len(head), break_on_hyphens=False)

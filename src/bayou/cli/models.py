@@ -28,9 +28,11 @@ def models(
 
     Example: bayou models lda
     """
-    if name is not None:
-        catalogue.check(name)
-    for key in catalogue.classes() if name is None else (name,):
+    families = catalogue.families()
+    chosen = () if name is None else families.get(name, (name,))
+    for key in chosen:
+        catalogue.check(key)
+    for key in chosen or catalogue.classes():
         about = catalogue.about(key)
         # the parameters take an import, so they are looked up only where they are shown
         parameters = parameters_of(catalogue.find(key)) if as_json or name is not None else {}
@@ -42,6 +44,10 @@ def models(
             typer.echo(textwrap.fill(text, 78, initial_indent=_INDENT, subsequent_indent=_INDENT))
         for parameter, default in parameters.items():
             typer.echo(f"{_INDENT}--set {parameter}={settings.spelled(default)}")
+    if name is None and not as_json:
+        for root, (classifier, regressor) in families.items():
+            typer.echo(root)
+            typer.echo(f"{_INDENT}{classifier} with --label, {regressor} with --target.")
 
 
 def parameters_of(kind: type[Estimator]) -> dict[str, object]:

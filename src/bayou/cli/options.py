@@ -24,6 +24,15 @@ Label = Annotated[
         rich_help_panel=_COLUMNS,
     ),
 ]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        metavar="TEXT",
+        help="What stands between several labels of one field.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""``bayou predict``: the topics of new texts."""
+"""``bayou predict``: the topics of new texts and, of a supervised model, its answers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output
+from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
     from bayou.text_model import TextModel
 
 _SIZE = 1000  # documents that are worked on at a time
-_DIGITS = 6
 
 
 def predict(
@@ -22,7 +22,7 @@ def predict(
     out: options.Output = "-",
     top: Annotated[
         int | None,
-        typer.Option("--top", min=1, metavar="N", help="Only the N largest shares, as pairs."),
+        typer.Option("--top", min=1, metavar="N", help="Only the N largest shares and classes."),
     ] = None,
     text: options.Text = "text",
     id: options.Id = None,
@@ -36,7 +36,9 @@ def predict(
     """Say which topics new texts are about; the model does not change.
 
     Gives a row for each document: its id, its largest topic, the share of each
-    topic, and the share of its words that the model does not know.
+    topic, and the share of its words that the model does not know. A supervised
+    model's prediction comes first: the class or labels with probabilities, or the
+    number with its standard deviation.
 
     Example: bayou predict reviews.bayou new.csv -o topics.csv
     """
@@ -58,24 +60,22 @@ def _rows(
     corpus = model.corpus(batch.texts)
     shares = model.transform(corpus)
     unknown = model.unknown_shares(batch.texts)
-    answers = model.predict(corpus) if hasattr(model, "predict") else None
+    said = answers.predicted(model, corpus, top, tabular)
     rows = []
     for d, name in enumerate(batch.ids):
-        row: dict[str, Any] = {"id": name}
-        if answers is not None:
-            row["prediction"] = _plain(answers[d])
+        row: dict[str, Any] = {"id": name} | said[d]
         best = int(shares[d].argmax())
-        row |= {"topic": best, "share": _short(shares[d, best]), "unknown": _short(unknown[d])}
+        row |= {"topic": best, "share": short(shares[d, best]), "unknown": short(unknown[d])}
         rows.append(row | _topics(shares[d], top, tabular))
     return rows
 
 
 def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
     if top is None:
-        values = [_short(share) for share in shares]
+        values = [short(share) for share in shares]
         return {f"topic_{k}": v for k, v in enumerate(values)} if tabular else {"topics": values}
     order = (-shares).argsort(kind="stable")[:top]
-    pairs = [[int(k), _short(shares[k])] for k in order]
+    pairs = [[int(k), short(shares[k])] for k in order]
     if not tabular:
         return {"topics": pairs}
     return {
@@ -83,11 +83,3 @@ def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
         for i, (k, share) in enumerate(pairs, 1)
         for key, value in ((f"topic_{i}", k), (f"share_{i}", share))
     }
-
-
-def _short(share: Any) -> float:
-    return round(float(share), _DIGITS)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value

@@ -27,8 +27,15 @@ def report(
         str | None,
         typer.Option("--title", metavar="TEXT", help="Its heading; else the name of the model."),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test", metavar="FILE", help="Documents the model has not seen, to measure it on."
+        ),
+    ] = None,
     text: options.Text = "text",
     label: options.Label = None,
+    label_separator: options.LabelSeparator = None,
     target: options.Target = None,
     time: options.Time = None,
     id: options.Id = None,
@@ -42,6 +49,9 @@ def report(
     """Write a report about a model and its documents: one HTML file, no network.
 
     Example: bayou report reviews.bayou reviews.csv --text review
+
+    What a supervised model predicts is measured on these documents, or better on
+    others of the same columns: --test held-out.csv --label stars
     """
     from bayou.data.readers import Columns
 
@@ -49,17 +59,34 @@ def report(
     output.check_writable(out)
     learned = model_file.load_text_model(model, threads)
     columns = Columns(text, label, target, time, id)
-    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    source = documents.Source(
+        file, columns, format, encoding_errors, max_line_bytes, label_separator
+    )
+    if test is not None:
+        documents.check_there(test)
     corpus, texts = documents.read_corpus(source, learned.vectorizer_, keep_texts=True)
-    write_report(out, learned, corpus, texts, title=title or model.stem, voice=voice)
+    held_out = None
+    if test is not None:
+        held_out, _ = documents.read_corpus(source._replace(path=test), learned.vectorizer_)
+    title = title or model.stem
+    write_report(out, learned, corpus, texts, title=title, voice=voice, test=held_out)
 
 
 def write_report(
-    path: Path, model: TextModel, corpus: Corpus, texts: list[str], *, title: str, voice: Voice
+    path: Path,
+    model: TextModel,
+    corpus: Corpus,
+    texts: list[str],
+    *,
+    title: str,
+    voice: Voice,
+    test: Corpus | None = None,
 ) -> None:
     """Write the report and say where it is."""
     written = available()
-    data = written.ReportData.from_model(model.estimator_, corpus, texts=texts, title=title)
+    data = written.ReportData.from_model(
+        model.estimator_, corpus, texts=texts, title=title, test=test
+    )
     written.write(path, data)
     voice.say(f"Report in {path}")
 

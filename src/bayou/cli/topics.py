@@ -18,7 +18,8 @@ def topics(
 ) -> None:
     """Print the topics of a model, largest first.
 
-    The share is that of all words the model has learned from.
+    The share is that of all words the model has learned from. A topic of a
+    supervised model has the classes it speaks for, with its weights.
 
     Example: bayou topics reviews.bayou -n 20
     """
@@ -29,4 +30,7 @@ def topics(
         return
     for topic in found:
         terms = [[t, round(p, 6)] for t, p in zip(topic.terms, topic.probabilities, strict=True)]
-        output.print_json({"topic": topic.number, "share": round(topic.share, 6), "terms": terms})
+        row = {"topic": topic.number, "share": round(topic.share, 6), "terms": terms}
+        if topic.weights:
+            row["weights"] = {name: round(weight, 6) for name, weight in topic.weights.items()}
+        output.print_json(row)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from bayou.data import Corpus, DataError
 from bayou.datasets.prose import n_words, prose
@@ -159,6 +159,39 @@ def load_docstrings(
         )
 
     return corpus("test", like=corpus("train")) if subset == "test" else corpus(subset)
+
+
+def docstring_records(
+    *, subset: Subset = "all", min_words: int = 30, min_label_docs: int = 20, cache: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Yield the built-in corpus as records, such as a file of JSON lines would hold.
+
+    Parameters
+    ----------
+    subset : {"all", "train", "test"}
+    min_words, min_label_docs, cache
+        As in `load_docstrings`.
+
+    Yields
+    ------
+    dict
+        ``id``, ``text``, ``package`` (one class), ``parameters`` (a list of labels), ``n_parameters`` (a
+        number) and ``split``.
+    """
+    _check_choice("subset", subset, get_args(Subset))
+    records = list(iter_docstrings(min_words=min_words, cache=cache))
+    packages = _label_names(records, "package", min_label_docs)
+    parameters = _label_names(records, "parameters", min_label_docs)
+    for record, (package,), names in zip(records, packages, parameters, strict=True):
+        if subset in ("all", record.split):
+            yield {
+                "id": record.id,
+                "text": record.text,
+                "package": package,
+                "parameters": names,
+                "n_parameters": record.target,
+                "split": record.split,
+            }
 
 
 def _check_choice(name: str, given: str, choices: Iterable[str]) -> None:

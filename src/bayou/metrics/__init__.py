@@ -1,5 +1,14 @@
 """Measures of topics and of their predictions: pure functions of arrays."""
 
+from bayou.metrics.answers import (
+    ClassScore,
+    Outcomes,
+    class_scores,
+    confusion,
+    label_measures,
+    number_measures,
+    outcomes,
+)
 from bayou.metrics.coherence import c_v, npmi
 from bayou.metrics.likelihood import (
     RowScores,
@@ -11,16 +20,23 @@ from bayou.metrics.likelihood import (
 from bayou.metrics.topics import diversity, exclusivity, frex, top_terms, topic_distances
 
 __all__ = [
+    "ClassScore",
+    "Outcomes",
     "RowScores",
     "c_v",
+    "class_scores",
     "completion_halves",
+    "confusion",
     "diversity",
     "document_completion",
     "exclusivity",
     "frex",
+    "label_measures",
     "left_to_right",
     "log_likelihood_rows",
     "npmi",
+    "number_measures",
+    "outcomes",
     "top_terms",
     "topic_distances",
 ]

@@ -16,7 +16,7 @@ from bayou.report import layout
 from bayou.report.course import Course
 from bayou.report.data import ReportData
 from bayou.report.layout import Sign
-from bayou.report.svg import Markup, chart, element, path
+from bayou.report.svg import Markup, chart, element, path, round_numbers
 from bayou.report.text import decimal, percent, shorten, text_width
 from bayou.report.topics import Topic
 
@@ -100,7 +100,7 @@ def curve(data: ReportData) -> list[Markup]:
 def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup:
     height, left, right, top, bottom = 220, 46, 58, 12, 26
     steps, scores = [p[0] for p in points], [p[1] for p in points]
-    ticks = _ticks(min(scores), max(scores))
+    ticks = round_numbers(min(scores), max(scores))
     low, high = min([ticks[0], *scores]), max([ticks[-1], *scores])
     span_x, span_y = max(max(steps) - min(steps), 1), (high - low) or 1.0
 
@@ -128,21 +128,6 @@ def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup
         )
     title = f"Log-likelihood per token from {decimal(scores[0], 3)} to {decimal(scores[-1], 3)}"
     return chart(width, height, title, *marks)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """About four round numbers that cover a range.
-
-    Examples
-    --------
-    >>> _ticks(-7.9, -7.1)
-    [-8.0, -7.8, -7.6, -7.4, -7.2, -7.0]
-    """
-    span = (high - low) or abs(high) or 1.0
-    power = 10.0 ** math.floor(math.log10(span / 4))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= span / 5)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    return [round(i * step, 10) for i in range(first, last + 1)]
 
 
 def river_topics(data: ReportData, found: Course) -> list[Topic]:

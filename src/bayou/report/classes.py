@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayou.data.errors import DataError
+from bayou.metrics import ClassScore
 from bayou.report import cloud
-from bayou.report.measure import Floats
+from bayou.report.measure import Z95, Floats
 from bayou.report.svg import Markup, chart, element
 from bayou.report.text import decimal, percent, shorten, text_width
 from bayou.report.topics import Topic
@@ -43,7 +44,17 @@ class Classes:
     confusion : (classes, classes) or None
         Documents by their true class, down, and the predicted one, across.
     groups : tuple of (title, labels with their weights)
-        Labels that come together, drawn as clouds.
+        Labels drawn as clouds; ``groups_title`` says what a cloud holds together.
+    several : bool
+        Whether a document has labels, as many as there are, and not one class.
+    deviations : (topics, classes) or None
+        Standard deviations of the weights.
+    outcomes : (classes, 3) or None
+        Documents that have a label, that were given it, and both; where there is no ``confusion``.
+    measures : tuple of (name, value)
+        Over all classes, the first of them the most telling.
+    n_measured : int
+        Documents behind them; ``unseen`` says that the model did not learn from them.
     """
 
     names: tuple[str, ...]
@@ -51,16 +62,13 @@ class Classes:
     shares: Matrix | None
     confusion: Matrix | None
     groups: tuple[Group, ...] = ()
-
-
-class ClassScore(NamedTuple):
-    """How well one class is told from the others."""
-
-    name: str
-    n_docs: int
-    precision: float  # NaN if it was never predicted
-    recall: float  # NaN if no document is of it
-    f1: float
+    groups_title: str = "Labels that come together"
+    several: bool = False
+    deviations: Matrix | None = None
+    outcomes: Matrix | None = None
+    measures: tuple[tuple[str, float], ...] = ()
+    n_measured: int = 0
+    unseen: bool = False
 
 
 def classes(
@@ -70,6 +78,9 @@ def classes(
     shares: ArrayLike | None = None,
     confusion: ArrayLike | None = None,
     groups: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
+    deviations: ArrayLike | None = None,
+    outcomes: ArrayLike | None = None,
+    **said: Any,
 ) -> Classes:
     """Check plain arrays and make them fit for a report.
 
@@ -83,6 +94,10 @@ def classes(
     confusion : array (classes, classes) of counts, optional
     groups : sequence of (title, sequence of (label, weight))
         Such as the labels of each topic of labels, with their probabilities.
+    deviations : array (topics, classes), optional
+    outcomes : array (classes, 3) of counts, optional
+    **said
+        ``groups_title``, ``several``, ``measures``, ``n_measured``, ``unseen`` of `Classes`.
 
     Examples
     --------
@@ -99,6 +114,9 @@ def classes(
         shares=_matrix("shares", shares, (n, None)),
         confusion=_matrix("confusion", confusion, (n, n), least=0.0),
         groups=tuple(_group(title, labels) for title, labels in groups),
+        deviations=_matrix("deviations", deviations, (None, n), least=0.0),
+        outcomes=_matrix("outcomes", outcomes, (n, 3), least=0.0),
+        **said,
     )
 
 
@@ -139,10 +157,13 @@ def _matrix(
 
 def scores(found: Classes) -> list[ClassScore]:
     """Precision, recall and their harmonic mean of each class."""
-    if found.confusion is None:
+    if found.confusion is not None:
+        table = np.array(found.confusion)
+        hit, true, said = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
+    elif found.outcomes is not None:
+        true, said, hit = np.array(found.outcomes).T
+    else:
         return []
-    table = np.array(found.confusion)
-    hit, true, said = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     out = []
     for j, name in enumerate(found.names):
         both = true[j] + said[j]
@@ -181,16 +202,34 @@ def weight_bars(found: Classes, topics: Sequence[Topic]) -> list[tuple[str, Mark
     """For each class, the topics that speak most for it (right) and against it (left)."""
     if found.weights is None:
         return []
-    largest = float(np.abs(np.array(found.weights)).max()) or 1.0
+    weights = np.array(found.weights)
+    sure = None if found.deviations is None else np.array(found.deviations)
+    largest = reach(weights, sure)
     return [
-        (name, _diverging(name, leaning(found, j), topics, largest))
+        (
+            name,
+            diverging(
+                name, leaning(found, j), topics, largest, None if sure is None else sure[:, j]
+            ),
+        )
         for j, name in enumerate(found.names[:MOST_CLASSES])
     ]
 
 
-def _diverging(
-    name: str, rows: list[tuple[int, float]], topics: Sequence[Topic], largest: float
+def reach(weights: Floats, deviations: Floats | None) -> float:
+    """The size that the longest bar stands for, its interval included."""
+    half = 0.0 if deviations is None else Z95 * deviations
+    return float((np.abs(weights) + half).max()) or 1.0
+
+
+def diverging(
+    name: str,
+    rows: list[tuple[int, float]],
+    topics: Sequence[Topic],
+    largest: float,
+    deviations: Floats | None = None,
 ) -> Markup:
+    """Topics with bars to the right and to the left, and the 95 % intervals of their ends."""
     height = _ROW * len(rows) + 4
     marks = [element("line", x1=_ZERO, x2=_ZERO, y1=0, y2=height, class_="grid")]
     for i, (k, weight) in enumerate(rows):
@@ -200,7 +239,12 @@ def _diverging(
         said = f"{topics[k].number} {_fitting(topics[k].name(2), 120)}"
         marks.append(element("text", said, x=0, y=y + 15))
         marks.append(element("rect", x=x, y=y + 5, width=max(long, 0.5), height=13, class_=side))
-        value = f"+{decimal(weight)}" if weight > 0 else decimal(weight)
+        if deviations is not None:
+            half = Z95 * deviations[k]
+            ends = np.clip([(weight - half) / largest, (weight + half) / largest], -1.0, 1.0)
+            x1, x2 = (_ZERO + _REACH * ends).tolist()
+            marks.append(element("line", x1=x1, x2=x2, y1=y + 11.5, y2=y + 11.5, class_="line"))
+        value = ("+" if weight > 0 else "") + decimal(weight, 2 if largest < 100 else 0)
         marks.append(element("text", value, x=WIDTH, y=y + 15, text_anchor="end", class_="strong"))
     return chart(WIDTH, height, f"Weights of topics for {name}", *marks)
 
@@ -239,7 +283,9 @@ def _profile(name: str, shares: Floats, topics: Sequence[Topic], largest: float)
     at = (k + 0.4) * step
     left = at < WIDTH / 2
     said = f"{topics[k].number} {_fitting(topics[k].name(2), 130)}, {percent(shares[k], 0)}"
-    where = {"x": at if left else min(at + step, WIDTH), "y": tops[k] - 6}
+    room = min(text_width(said, 12), WIDTH)
+    x = min(at, WIDTH - room) if left else min(max(at + step, room), WIDTH)
+    where = {"x": x, "y": tops[k] - 6}
     marks.append(
         element("text", said, text_anchor="start" if left else "end", class_="halo", **where)
     )

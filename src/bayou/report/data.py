@@ -16,10 +16,11 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.metrics import diversity
 from bayou.posterior import Posterior
-from bayou.report import measure
+from bayou.report import answers, measure
 from bayou.report.classes import Classes
 from bayou.report.course import Course, course
 from bayou.report.measure import Estimate, Floats, HeldOut
+from bayou.report.targets import Target
 from bayou.report.text import shorten
 from bayou.report.topics import Topic, build
 
@@ -66,7 +67,9 @@ class ReportData:
     course : Course or None
         Shares through time.
     classes : Classes or None
-        Of a supervised model; `bayou.report.classes.classes` makes it from arrays.
+        Of a classifier; `bayou.report.classes.classes` makes it from arrays.
+    targets : tuple of Target
+        Of a regression.
     """
 
     title: str
@@ -94,6 +97,7 @@ class ReportData:
     label_rows: tuple[LabelRow, ...]
     course: Course | None
     classes: Classes | None = None
+    targets: tuple[Target, ...] = ()
 
     @classmethod
     def from_model(
@@ -118,7 +122,8 @@ class ReportData:
             The texts of the documents, to quote from. Leave them out to keep them out of the file.
         title : str, optional
         test : Corpus, optional
-            Documents that the model has not seen, to score it on.
+            Documents that the model has not seen, to score it on; with labels or targets, what a
+            supervised model predicts is measured on them.
 
         Examples
         --------
@@ -135,6 +140,8 @@ class ReportData:
         doc_topics = np.asarray(model.transform(corpus), np.float64)
         counts = measure.columns_of(corpus, posterior)
         lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
+        topics = build(posterior, corpus, counts, doc_topics, texts)
+        names = [f"{topic.number} {topic.name(2)}" for topic in topics]
         n_diverse = min(_DIVERSITY_WORDS, posterior.n_terms)
         return cls(
             title=shorten(title, 120) if title else f"{posterior.n_topics} topics",
@@ -151,7 +158,7 @@ class ReportData:
             n_empty=int((lengths == 0).sum()),
             n_terms=posterior.n_terms,
             n_tokens=float(lengths.sum()),
-            topics=build(posterior, corpus, counts, doc_topics, texts),
+            topics=topics,
             has_texts=texts is not None,
             has_test=test is not None,
             held_out=measure.held_out(model, corpus, corpus if test is None else test),
@@ -161,6 +168,8 @@ class ReportData:
             n_labels=corpus.n_labels,
             label_rows=_label_rows(corpus, doc_topics, lengths),
             course=None if corpus.times is None else course(doc_topics, lengths, corpus.times),
+            classes=answers.of_classes(model, corpus, doc_topics, names, test),
+            targets=answers.of_targets(model, corpus, doc_topics, test),
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayou.data.errors import DataError
-from bayou.report import charts, classes, cloud, tables, text
+from bayou.report import charts, classes, cloud, tables, targets, text
 from bayou.report.data import ReportData
 from bayou.report.measure import perplexity
 from bayou.report.svg import Markup
@@ -92,16 +92,22 @@ def write(path: str | os.PathLike[str], data: ReportData) -> None:
 
 
 def _class_parts(data: ReportData) -> dict[str, Any]:
-    """What is drawn and told of the classes of a supervised model."""
+    """What is drawn and told of the classes, or of the numbers, of a supervised model."""
     found = data.classes
     if found is None:
-        return {}
+        return {
+            "target_parts": [
+                (target, targets.bars(target, data.topics), targets.dots(target))
+                for target in data.targets
+            ]
+        }
     return {
+        "noun": "label" if found.several else "class",
         "class_weights": classes.weight_bars(found, data.topics),
         "class_profiles": classes.profiles(found, data.topics),
         "label_clouds": classes.label_clouds(found),
         "class_scores": classes.scores(found),
-        "class_accuracy": classes.accuracy(found),
+        "class_accuracy": dict(found.measures).get("accuracy", classes.accuracy(found)),
         "class_mistakes": classes.mistakes(found),
         "strongest": min(classes.STRONGEST, len(data.topics)),
         "most_classes": classes.MOST_CLASSES,

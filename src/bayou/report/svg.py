@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 
 from bayou.report.text import clean
@@ -66,6 +67,21 @@ def chart(width: float, height: float, title: str, *children: str, group: bool =
         role="group" if group else "img",
         aria_label=title,
     )
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """About four round numbers that cover a range.
+
+    Examples
+    --------
+    >>> round_numbers(-7.9, -7.1)
+    [-8.0, -7.8, -7.6, -7.4, -7.2, -7.0]
+    """
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= span / 5)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(i * step, 10) for i in range(first, last + 1)]
 
 
 def _value(value: str | float) -> str:

@@ -93,8 +93,26 @@ def findings(data: ReportData) -> list[Finding]:
             f"{by_share[0].number} ({by_share[0].name()}) with {percent(by_share[0].share.value)}.",
         )
         out.append(Finding(parts, "topics", "See the topics"))
-    out += [f for f in (_score_finding(data), _label_finding(data), _rise_finding(data)) if f]
+    made = (_answer_finding(data), _score_finding(data), _label_finding(data), _rise_finding(data))
+    out += [finding for finding in made if finding]
     return out
+
+
+def _answer_finding(data: ReportData) -> Finding | None:
+    """How many unseen documents get their class, beside always naming the most frequent one."""
+    found = data.classes
+    if found is None or found.confusion is None or not found.unseen or not found.measures:
+        return None
+    largest = max(map(sum, found.confusion)) / max(found.n_measured, 1)
+    value = found.measures[0][1]
+    if not value > largest:
+        return None
+    parts = (
+        f"Of {count(found.n_measured, 'document')} that the model did not learn from, ",
+        percent(value, 0),
+        f" get their class; always naming the most frequent one would get {percent(largest, 0)}.",
+    )
+    return Finding(parts, "classes", "See the classes")
 
 
 def _score_finding(data: ReportData) -> Finding | None:
@@ -154,8 +172,8 @@ def _rise_finding(data: ReportData) -> Finding | None:
 
 
 def figures(data: ReportData) -> list[Figure]:
-    """At most five numbers, each with its interval and how it was made."""
-    out = []
+    """A handful of numbers, each with its interval and how it was made."""
+    out = _answer_figures(data)
     if data.held_out is not None:
         found = data.held_out
         value, plain = perplexity(found.score), perplexity(found.baseline)
@@ -191,6 +209,21 @@ def figures(data: ReportData) -> list[Figure]:
         how = f"distinct words among the first {data.diversity_words} of all topics"
         out.append(Figure("Diversity", percent(data.diversity, 0), "", how))
     return out
+
+
+def _answer_figures(data: ReportData) -> list[Figure]:
+    """How well a supervised model predicts, in the one number that tells most."""
+    found = data.classes or next(iter(data.targets), None)
+    if found is None or not found.measures:
+        return []
+    name, value = found.measures[0]
+    where = "unseen documents" if found.unseen else "these documents"
+    how = f"over {count(found.n_measured, 'document')}"
+    if not found.unseen:
+        how += ", which the model may have learned from"
+    if data.classes is None:
+        return [Figure(f"R², {where}", decimal(value), "", how)]
+    return [Figure(f"{name[0].upper()}{name[1:]}, {where}", percent(value), "", how)]
 
 
 def heat(data: ReportData) -> Heat | None:

@@ -1,0 +1,123 @@
+"""What supervised models say of documents, as the verbs print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from bayou.data.corpus import Corpus
+    from bayou.explanation import MarginExplanation
+    from bayou.text_model import TextModel
+
+DIGITS = 6
+TARGET = "target"
+_JOINT = "; "  # between the labels of a document in one cell of a table
+
+
+def short(value: Any) -> float:
+    """A number as it is printed."""
+    return round(float(value), DIGITS)
+
+
+def kind_of(model: Any) -> str | None:
+    """What a model answers: a kind of `bayou.response.KINDS`, or None without answers."""
+    inner = getattr(model, "estimator_", model)
+    response = getattr(inner, "response_", None)
+    return None if response is None else str(response.kind)
+
+
+def predicted(
+    model: TextModel, corpus: Corpus, top: int | None, tabular: bool
+) -> list[dict[str, Any]]:
+    """A row a document: ``prediction``, and how probable it is or how far off it may be."""
+    kind = kind_of(model)
+    if kind is None:
+        return [{} for _ in range(corpus.n_docs)]
+    if kind == "regression":
+        return _numbers(model, corpus)
+    names = [str(name) for name in model.classes_]
+    labels, chances = model.predict_labels(corpus), model.predict_proba(corpus)
+    rows = []
+    for given, chance in zip(labels, chances, strict=True):
+        said = [str(label) for label in given]
+        row: dict[str, Any] = {"prediction": said if kind == "multi-label" else said[0]}
+        if kind == "multi-label" and tabular:
+            row["prediction"] = _JOINT.join(said)
+        elif kind != "multi-label":
+            row["probability"] = short(chance[names.index(said[0])])
+        rows.append(row | _chances(names, chance, top, tabular))
+    return rows
+
+
+def _chances(names: Sequence[str], chance: Any, top: int | None, tabular: bool) -> dict[str, Any]:
+    order = range(len(names)) if top is None else (-chance).argsort(kind="stable")[:top].tolist()
+    pairs = [(names[i], short(chance[i])) for i in order]
+    if not tabular:
+        return {"probabilities": dict(pairs)}
+    if top is None:
+        return {f"p_{name}": p for name, p in pairs}
+    return {
+        key: value
+        for i, (name, p) in enumerate(pairs, 1)
+        for key, value in ((f"class_{i}", name), (f"p_{i}", p))
+    }
+
+
+def _numbers(model: TextModel, corpus: Corpus) -> list[dict[str, Any]]:
+    mean, std = model.predict(corpus, return_std=True)
+    if mean.ndim == 1:
+        return [{"prediction": short(m), "std": short(s)} for m, s in zip(mean, std, strict=True)]
+    return [
+        {"prediction": [short(x) for x in m], "std": [short(x) for x in s]}
+        for m, s in zip(mean, std, strict=True)
+    ]
+
+
+class Side(NamedTuple):
+    """A score to explain: of which task, turned round (the first of two classes) or not, and its name."""
+
+    task: int
+    sign: float
+    name: str
+
+
+def sides(kind: str, found: MarginExplanation, top: int | None) -> list[Side]:
+    """The scores to explain, best first: of what was predicted, or of the ``top`` best classes."""
+    scores, names = found.scores, [str(name) for name in found.classes]
+    if kind == "regression":
+        several = len(scores) > 1
+        return [Side(i, 1.0, f"{TARGET} {i}" if several else TARGET) for i in range(len(scores))]
+    if kind == "binary":
+        both = [Side(0, 1.0, names[1]), Side(0, -1.0, names[0])]
+        return (both if scores[0] > 0 else both[::-1])[: top or 1]
+    order = (-scores).argsort(kind="stable").tolist()
+    n_said = int((scores > 0).sum()) if kind == "multi-label" else 1
+    return [Side(i, 1.0, names[i]) for i in order[: top or max(n_said, 1)]]
+
+
+def explained(found: MarginExplanation, side: Side, words: Sequence[str]) -> dict[str, Any]:
+    """One score; ``base`` and ``terms`` add up to it, and so do ``base``, ``topics`` and ``words``."""
+    i, sign = side.task, side.sign
+    parts, topics = sign * found.parts[:, i], sign * found.topic_parts[:, i]
+    shares, direct = found.shares.sum(axis=0), sign * found.words[:, i]
+    row: dict[str, Any] = {
+        "for": side.name,
+        "score": short(sign * found.scores[i]),
+        "base": short(sign * found.base[i]),
+        "terms": [
+            {"term": found.terms[j], "count": int(found.counts[j]), "part": short(parts[j])}
+            for j in (-parts).argsort(kind="stable")
+        ],
+        "topics": [
+            {
+                "topic": int(k),
+                "words": words[k],
+                "share": short(shares[k]),
+                "part": short(topics[k]),
+            }
+            for k in (-topics).argsort(kind="stable")
+            if short(shares[k]) > 0
+        ],
+    }
+    return row | ({"words": short(direct.sum())} if direct.any() else {})

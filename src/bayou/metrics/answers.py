@@ -1,0 +1,166 @@
+"""How well classes, labels and numbers are predicted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class Outcomes(NamedTuple):
+    """What documents are and what they were taken for; only documents whose labels are known.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Classes or labels of the model.
+    several : bool
+        Whether a document has labels, as many as there are, and not one class.
+    truth, given : bool arrays (documents, classes)
+    scores : float64 array (documents, classes)
+    n_strange : int64 array (documents,)
+        Labels of a document that the model has never learned; they count as missed.
+    """
+
+    names: tuple[str, ...]
+    several: bool
+    truth: Bools
+    given: Bools
+    scores: Floats
+    n_strange: NDArray[np.int64]
+
+
+class ClassScore(NamedTuple):
+    """How well one class is told from the others."""
+
+    name: str
+    n_docs: int
+    precision: float  # NaN if it was never predicted
+    recall: float  # NaN if no document is of it
+    f1: float
+
+
+def outcomes(model: Any, corpus: Corpus) -> Outcomes:
+    """Let a classifier predict documents whose labels are known.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``classes_``, ``predict`` and ``decision_function``.
+    corpus : Corpus
+        With labels. They are matched with the classes by name.
+    """
+    if corpus.labels is None:
+        raise DataError("the documents have no labels to compare with; give a corpus with labels")
+    names = tuple(str(name) for name in model.classes_)
+    known = np.flatnonzero(np.diff(corpus.labels.indptr) > 0)
+    if not len(known):
+        raise DataError("no document has a label to compare with; check the labels")
+    some = corpus[known]
+    scores = np.asarray(model.decision_function(some), np.float64)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    answers = np.asarray(model.predict(some))
+    several = answers.ndim == 2
+    given = answers > 0 if several else answers[:, None] == np.asarray(model.classes_)[None]
+    assert some.labels is not None
+    truth, n_strange = _aligned(some, names)
+    return Outcomes(names, several, truth, given, scores, n_strange)
+
+
+def _aligned(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
+    """The labels of documents in the order of names, and how many others each has."""
+    assert corpus.labels is not None
+    mine = corpus.label_names or tuple(str(j) for j in range(corpus.n_labels))
+    place = {name: i for i, name in enumerate(names)}
+    held = np.asarray(corpus.labels.toarray() > 0)
+    truth = np.zeros((corpus.n_docs, len(names)), np.bool_)
+    n_strange = np.zeros(corpus.n_docs, np.int64)
+    for j, name in enumerate(mine):
+        if name in place:
+            truth[:, place[name]] = held[:, j]
+        else:
+            n_strange += held[:, j]
+    return truth, n_strange
+
+
+def class_scores(found: Outcomes) -> list[ClassScore]:
+    """Precision, recall and their harmonic mean of each class."""
+    hit = (found.truth & found.given).sum(axis=0)
+    true, said = found.truth.sum(axis=0), found.given.sum(axis=0)
+    return [
+        ClassScore(
+            name,
+            int(true[j]),
+            _ratio(hit[j], said[j]),
+            _ratio(hit[j], true[j]),
+            _ratio(2 * hit[j], true[j] + said[j]),
+        )
+        for j, name in enumerate(found.names)
+    ]
+
+
+def label_measures(found: Outcomes) -> dict[str, float]:
+    """Measures over all classes, by the names they are printed under.
+
+    Of classes the accuracy; of labels F1 over all decisions (micro), the share of documents with all
+    labels right, and how often the best label is a true one (P@1). F1 of classes is averaged over
+    those that occur or are predicted (macro).
+
+    Examples
+    --------
+    >>> truth = np.array([[1, 0], [1, 1]], bool)
+    >>> given = np.array([[1, 0], [1, 0]], bool)
+    >>> found = Outcomes(("a", "b"), True, truth, given, given * 1.0, np.zeros(2, int))
+    >>> {name: round(value, 2) for name, value in label_measures(found).items()}
+    {'micro-F1': 0.8, 'macro-F1': 0.5, 'P@1': 1.0, 'all labels right': 0.5}
+    """
+    right = (found.truth == found.given).all(axis=1) & (found.n_strange == 0)
+    each = [score.f1 for score in class_scores(found) if not math.isnan(score.f1)]
+    macro = float(np.mean(each)) if each else math.nan
+    if not found.several:
+        return {"accuracy": float(right.mean()), "macro-F1": macro}
+    hit = (found.truth & found.given).sum()
+    both = found.truth.sum() + found.given.sum() + found.n_strange.sum()
+    best = found.scores.argmax(axis=1)
+    return {
+        "micro-F1": _ratio(2 * hit, both),
+        "macro-F1": macro,
+        "P@1": float(found.truth[np.arange(len(best)), best].mean()),
+        "all labels right": float(right.mean()),
+    }
+
+
+def confusion(found: Outcomes) -> NDArray[np.int64]:
+    """Documents by their true class, down, and the predicted one, across; of learned classes only."""
+    return np.asarray(found.truth.astype(np.int64).T @ found.given.astype(np.int64), np.int64)
+
+
+def number_measures(truth: Floats, predicted: Floats) -> dict[str, float]:
+    """R², and the errors: root of the mean square, mean size.
+
+    Examples
+    --------
+    >>> number_measures(np.array([1.0, 3.0]), np.array([1.0, 2.0]))["R2"]
+    0.5
+    """
+    gap = np.asarray(truth - predicted, np.float64)
+    spread = np.asarray((truth - truth.mean(axis=0)) ** 2, np.float64).sum(axis=0)
+    part = 1.0 - (gap**2).sum(axis=0) / np.where(spread > 0, spread, np.nan)
+    return {
+        "R2": float(np.mean(part)),
+        "RMSE": float(np.sqrt(np.mean(gap**2))),
+        "mean absolute error": float(np.abs(gap).mean()),
+    }
+
+
+def _ratio(part: Any, whole: Any) -> float:
+    return float(part / whole) if whole else math.nan
