@@ -147,3 +147,10 @@ def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
         at, empty = at + len(some), False
     if empty:
         raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")
+
+
+def title_of(file: str) -> str:
+    """What a report on these documents is called."""
+    if builtin.meant(file):
+        return file.removeprefix(builtin.PREFIX).partition("/")[0]
+    return Path(file).stem

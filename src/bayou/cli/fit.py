@@ -183,7 +183,7 @@ def fit(  # one parameter a flag
     voice.say(f"Saved to {out}")
     listing.print_topics(listing.topics_of(text_model.estimator_, 10))
     if report is not None:
-        write_report(report, text_model, corpus, texts, title=Path(file).stem, voice=voice)
+        write_report(report, text_model, corpus, texts, title=documents.title_of(file), voice=voice)
 
 
 def check_parameters(estimator: Any) -> None:
