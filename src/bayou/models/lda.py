@@ -38,7 +38,7 @@ from bayou.data.errors import ModelFileError
 from bayou.estimator import Estimator
 from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import fast, prior, sampler, topics
+from bayou.parts import fast, prior, sampler, schedule, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 from bayou.posterior import Posterior
 from bayou.run import checkpoint as checkpoints
@@ -74,9 +74,9 @@ def prepare(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.S
         observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
         return topics.pairs_of(observed), topics.pairs_of(scored)
 
-    def plan(n_docs: int) -> fast.Plan:
+    def plan(size: schedule.Size) -> schedule.Plan:
         learn = (p.learn_alpha, p.learn_beta)
-        return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
+        return schedule.make_plan(p.n_topics, size, p.n_sweeps, p.tol, learn)
 
     pairs = topics.pairs_of(corpus.counts)
     return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)

@@ -9,7 +9,7 @@ from bayou.kernels.rng import INIT
 from bayou.parts import em, topics
 from bayou.parts.topics import F32, I64, Each, Pairs
 
-SEEDED = 5_000  # documents among which first centres are sought
+SEEDED = 20_000  # documents among which first centres are sought
 CLUSTERED = 400  # documents a topic that are clustered
 ROUNDS = 10
 
