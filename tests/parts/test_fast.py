@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from bayou import LDA
 from bayou.metrics.likelihood import completion_halves
-from bayou.parts import em, fast, schedule, topics
+from bayou.parts import fast, schedule, topics
 from bayou.run import shards
 
 BETA = 0.01
@@ -170,19 +170,6 @@ def test_where_there_is_nothing_to_find_the_guard_keeps_to_no_topics_at_all(seed
     assert phases(states)[-1][0] == fast.RESCUE
     assert states[-1].best == states[-1].scores.max()
     assert states[-1].best > setup.floor - 0.02
-
-
-def test_the_rescue_mends_what_started_badly(monkeypatch):
-    """Topics that are noise overfit at once; a sampler from a random start does better."""
-    monkeypatch.setattr(fast.clusters, "cluster_start", em.noise_start)
-    setup = make_setup(nothing_to_find(600), 50)
-    states = trace(setup)
-    assert phases(states)[-1][0] == fast.RESCUE
-    begun = next(s for s in states if s.phase == fast.RESCUE)
-    print(f"unigram {setup.floor:.3f} without {begun.best:.3f} rescued {states[-1].best:.3f}")
-    assert begun.best < setup.floor
-    assert states[-1].best > begun.best + 0.01
-    assert states[-1].best > setup.floor - 0.12
 
 
 def test_the_model_that_is_rescued_predicts_new_documents():

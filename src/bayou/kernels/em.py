@@ -250,6 +250,15 @@ def group_by_term(termptr, rows, at, slot, pairs, lo, hi):
             cursor[i] += 1
 
 
+@jit
+def place_tokens(at, cursor, terms):
+    """The places of each term's tokens in order; ``cursor[v]`` is where those of v begin, and moves."""
+    for i in range(terms.size):
+        v = terms[i]
+        at[cursor[v]] = i
+        cursor[v] += 1
+
+
 @fast_jit
 def scvb0_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale, beta, prior, rate):
     """Stochastic passes over the pairs of documents lo .. hi [Foulds13], then theta and ratio.
