@@ -215,8 +215,12 @@ def test_priors_are_learned_on_the_way():
     assert (last.alpha > 0).all()
 
 
-@pytest.mark.parametrize(("X", "n_topics"), [(blocks(200), 4), (nothing_to_find(200), 30)])
-def test_threads_change_nothing(X, n_topics, monkeypatch):
+@pytest.mark.parametrize(
+    ("X", "n_topics", "large"),
+    [(blocks(200), 4, 10_000), (blocks(200), 4, 100), (nothing_to_find(200), 30, 10_000)],
+)
+def test_threads_change_nothing(X, n_topics, large, monkeypatch):
+    monkeypatch.setattr(schedule, "LARGE", large)
     monkeypatch.setattr(shards, "_PIECE", 1e-6)
     monkeypatch.setattr(shards, "_LEAST", 0)
     whole = trace(make_setup(X, n_topics))[-1]

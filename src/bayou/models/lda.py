@@ -4,8 +4,8 @@
 
 theta and phi are integrated out. Four inferences of the same posterior:
 
-``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
-              [Asuncion09], watched by documents kept out (`parts.fast`)
+``fast``      a point estimate: clusters of documents, then CVB0 on distinct (document, term) pairs
+              [Asuncion09] or sampled sweeps, watched by documents kept out (`parts.fast`)
 ``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
 ``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
               do not wait for each other (AD-LDA [Newman09] with one document a processor)
@@ -197,7 +197,8 @@ class LDA(Estimator):
         Whether the priors are fitted to the counts along the way (alpha becomes asymmetric).
     tol : float
         Gain in log-likelihood per token, from one score to the next, below which training has come to
-        rest. The fast inference scores after each pass, samplers after every tenth.
+        rest. The fast inference scores after each pass (every fifth where it samples), samplers after
+        every tenth.
     max_time : float or None
         Seconds after which no further pass is begun. A model cut short this way depends on the machine.
     random_state : int, RandomState or None

@@ -2,7 +2,7 @@
 
 Phases: passes with topics fresh for every batch, then CVB0 sweeps to a plateau. Topics start from
 clusters of documents; from `MANY` topics on from single documents, by online EM, and a sampled phase comes
-between. A large corpus of short documents is sampled to the end: there CVB0 comes to rest at worse topics.
+between. A large corpus of short documents is sampled to the end: there a sampler gains more in the same time.
 A small part of the documents is kept out and scored by
 document completion after each pass. The answer is the state with the best score. A run whose score stays
 under that of the plain distribution of terms, or falls well under its own best, has overfitted: it goes on
