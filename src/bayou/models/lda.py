@@ -4,8 +4,8 @@
 
 theta and phi are integrated out. Four inferences of the same posterior:
 
-``fast``      a point estimate: clusters of documents, then CVB0 on distinct (document, term) pairs
-              [Asuncion09] or sampled sweeps, watched by documents kept out (`parts.fast`)
+``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
+              [Asuncion09], or sampled ones, watched by documents kept out (`parts.fast`)
 ``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
 ``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
               do not wait for each other (AD-LDA [Newman09] with one document a processor)

@@ -1,12 +1,13 @@
 """A point estimate of LDA as fast as it can be had, watched by documents it has not seen.
 
-Phases: passes with topics fresh for every batch, then CVB0 sweeps to a plateau. Topics start from
-clusters of documents; from `MANY` topics on from single documents, by online EM, and a sampled phase comes
-between. A large corpus of short documents is sampled to the end: there a sampler gains more in the same time.
-A small part of the documents is kept out and scored by
-document completion after each pass. The answer is the state with the best score. A run whose score stays
-under that of the plain distribution of terms, or falls well under its own best, has overfitted: it goes on
-as a sampler from a random start, and the better of the two is the answer.
+Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from documents
+and a sampled phase comes between. A large corpus of short documents starts from clusters of documents and is
+sampled to the end: there a sampler gains more in the same time.
+
+A small part of the documents is kept out and scored by document completion after each pass. The answer is
+the state with the best score. A run whose score stays under that of the plain distribution of terms, or falls
+well under its own best, has overfitted: it goes on as a sampler from a random start, and the better of the
+two is the answer.
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def start(setup: Setup, alpha: F64, beta: float) -> State:
     if n_topics >= MANY:
         term_topic = em.document_start(setup.pairs, n_terms, n_topics, setup.seed)
     else:
-        shared = (n_terms, n_topics, setup.seed, setup.each)
-        term_topic = clusters.cluster_start(setup.pairs, *shared)
+        begin = clusters.cluster_start if setup.plan.clustered else em.noise_start
+        term_topic = begin(setup.pairs, n_terms, n_topics, setup.seed, setup.each)
     blank = np.zeros((0, n_topics), np.float32)
     doc_topic = em.level_documents(setup.pairs, n_topics)
     none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
@@ -152,11 +153,11 @@ def advance(state: State, setup: Setup) -> State:
 
 
 def _online(state: State, setup: Setup) -> None:
-    """A pass in mini-batches. Weights of fresh batches fall from the first rate to one over their number."""
+    """A pass in mini-batches. Weights of fresh ones fall from the first rate to one over their number."""
     batches, scratch = setup.cut(setup.plan.n_batches)
     shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
     n = len(batches)
-    if setup.new.shape[1] >= MANY:
+    if not setup.plan.clustered:
         return em.online_pass(
             state.term_topic, state.doc_topic, *shared, state.step * n, setup.each
         )

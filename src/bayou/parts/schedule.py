@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 MANY = 400  # topics from which documents are the start and a sampled phase pays
-FRESH = 6  # passes in which topics are fresh for every batch
+ONLINE = 3  # online passes
 BATCH = 1 << 15  # pairs in a batch of such a pass, or more
 SHORT, LARGE, DENSE = 100, 10_000, 4  # tokens a document, documents, tokens a cell of n_vk: sampled
 RESCUE_SWEEPS = 100
@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     tol: float
     learn_alpha: bool
     learn_beta: bool
+    clustered: bool  # start from clusters of documents, topics fresh for every batch
 
 
 def make_plan(
@@ -51,12 +52,12 @@ def make_plan(
     many = n_topics >= MANY
     short = not many and is_short(n_topics, size)
     total = n_sweeps or (121 if many else 100)
-    online = min(total, 1 if many or short else FRESH)
+    online = min(total, 1 if many or short else ONLINE)
     cavity = 0 if short else min(total - online, 20) if many else total - online
-    most = 8 if many else max(64, size.n_pairs // BATCH)
+    most = 8 if many else max(64, size.n_pairs // BATCH) if short else 64
     n_batches = int(np.clip(size.n_docs // 16, 1, most))
     rescue = RESCUE_SWEEPS if n_sweeps is None else 0
-    return Plan(online, total - online - cavity, cavity, rescue, n_batches, tol, *learn)
+    return Plan(online, total - online - cavity, cavity, rescue, n_batches, tol, *learn, short)
 
 
 def is_short(n_topics: int, size: Size) -> bool:
