@@ -26,7 +26,7 @@ import numpy as np
 
 from bayou import LDA, Corpus, OnlineLDA
 from bayou.models.lda import prepare
-from bayou.parts import fast, sampler, topics
+from bayou.parts import fast, sampler, schedule, topics
 from bayou.run.shards import Workers
 from corpora import Bench, load
 
@@ -115,11 +115,9 @@ def run_fast(bench: Bench, n_topics: int, seed: int) -> Curve:
             begun = cpu()
             state = fast.advance(state, setup)
             spent += cpu() - begun
-            if state.phase in (fast.SAMPLED, fast.RESCUE) and state.step % 10:
-                continue
+            if not len(state.score_steps) or state.score_steps[-1] != state.step:
+                continue  # between two scores of a sampled phase
             counts = state.term_topic
-            if len(state.tokens):
-                counts = sampler.count_terms(state.tokens, setup.chain(), n_topics, workers.each)
             curve.add(spent, topics.topic_rows(counts, BETA, workers.each))
             spent = 0.0
         begun = cpu()
@@ -165,7 +163,7 @@ def warm(bench: Bench) -> None:
     corner = bench.train[:60]
     for kind in ("fast", "gibbs", "snapshot", "mh"):
         LDA(n_topics=4, inference=kind, n_sweeps=6, random_state=0).fit(corner).transform(corner)
-    model = LDA(n_topics=fast.MANY, n_sweeps=8, random_state=0).fit(corner)
+    model = LDA(n_topics=schedule.MANY, n_sweeps=8, random_state=0).fit(corner)
     model.sample(corner, n_samples=1, burn_in=1)
     OnlineLDA(n_topics=4, n_passes=1).fit(corner)
 

@@ -55,7 +55,7 @@ def cavity(pairs, n_dk, n_vk, prior, cuts=()):
         em.cavity_docs(n_dk, theta, sub, ratio, ratio_sub, tuple(pairs), 0, lo, hi, smooth, prior)
     index = index_pairs(pairs, 0, n_docs, n_terms)
     for lo, hi in pieces(len(index.terms), cuts):
-        em.cavity_terms(out, tuple(index), lo, hi, theta, sub, ratio, ratio_sub, smooth)
+        em.cavity_terms(out, tuple(index), lo, hi, theta, sub, ratio, ratio_sub, smooth, F(1.0))
     return n_dk, out
 
 

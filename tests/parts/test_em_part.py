@@ -59,6 +59,22 @@ def test_online_pass_is_the_dense_stochastic_update(n_batches, fractional):
     close(n_vk, expected)
 
 
+@pytest.mark.parametrize("fractional", [False, True])
+def test_fresh_pass_is_the_dense_cvb0_batch_after_batch(fractional):
+    X, pairs, n_vk = problem(6, fractional=fractional)
+    n_dk, smooth = em.level_documents(pairs, 4), np.zeros_like(n_vk)
+    batches, rates = em.make_batches(pairs, 4, len(n_vk)), np.array([0.6, 0.3, 0.2, 0.1])
+    expected, docs = n_vk.astype(float), n_dk.astype(float)
+    for (lo, hi, _), rho in zip(batches, rates, strict=True):
+        batch = X[lo:hi].astype(float)
+        docs[lo:hi], terms = twin.cavity_step(batch, docs[lo:hi], expected, ALPHA, BETA)
+        expected = (1 - rho) * expected + rho * X.sum() / batch.sum() * terms
+    scratch = em.make_scratch(batches, 4)
+    em.fresh_pass(n_vk, n_dk, smooth, pairs, batches, scratch, (ALPHA, BETA), rates, serial)
+    close(n_dk, docs)
+    close(n_vk, expected)
+
+
 def test_the_common_factor_survives_many_batches():
     """The factor falls under its smallest value within a pass and is folded in on the way."""
     X, pairs, n_vk = problem(n_docs=200)
@@ -94,6 +110,8 @@ def sweeps(each):
     scratch, new = em.make_scratch(batches, 4), np.zeros_like(n_vk)
     shared = (pairs, batches, scratch, (ALPHA, BETA))
     em.online_pass(n_vk, n_dk, *shared, 0, each)
+    em.fresh_pass(n_vk, n_dk, new, *shared, np.full(7, 0.2), each)
+    new[:] = 0.0
     for step in (1.5, 1.0):
         em.cavity_sweep(n_vk, n_dk, new, *shared, step, each)
     return n_vk, n_dk

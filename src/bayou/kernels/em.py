@@ -164,8 +164,8 @@ def plain_terms(out, by_term, lo, hi, theta, ratio, term_topic, scale, beta, gai
 
 
 @fast_jit
-def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth):
-    """``out[v] += m sum_d ratio theta - m^2 sum_d ratio_sub sub`` for the batch's terms lo .. hi."""
+def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth, gain):
+    """``out[v] += gain (m sum_d ratio theta - m^2 sum_d ratio_sub sub)``, the batch's terms lo .. hi."""
     terms, termptr, rows, at = by_term
     n_topics = theta.shape[1]
     acc = np.empty(n_topics, np.float32)
@@ -178,7 +178,7 @@ def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth):
             _axpy(acc_sub, ratio_sub[at[j]], sub, rows[j])
         row, m = out[terms[i]], smooth[terms[i]]
         for k in range(n_topics):
-            row[k] += max(m[k] * acc[k] - m[k] * m[k] * acc_sub[k], np.float32(0.0))
+            row[k] += gain * max(m[k] * acc[k] - m[k] * m[k] * acc_sub[k], np.float32(0.0))
 
 
 @fast_jit
@@ -199,6 +199,15 @@ def affine_terms(matrix, lo, hi, scale, shift):
         row = matrix[v]
         for k in range(row.size):
             row[k] = scale * row[k] + shift
+
+
+@fast_jit
+def smooth_terms(out, terms, lo, hi, term_topic, scale, beta):
+    """``out[v] = scale * n_vk + beta`` for the batch's terms lo .. hi."""
+    for i in range(lo, hi):
+        row, old = out[terms[i]], term_topic[terms[i]]
+        for k in range(row.size):
+            row[k] = scale * old[k] + beta
 
 
 @jit
@@ -239,6 +248,15 @@ def group_by_term(termptr, rows, at, slot, pairs, lo, hi):
             rows[cursor[i]] = d - lo
             at[cursor[i]] = j - start
             cursor[i] += 1
+
+
+@jit
+def place_tokens(at, cursor, terms):
+    """The places of each term's tokens in order; ``cursor[v]`` is where those of v begin, and moves."""
+    for i in range(terms.size):
+        v = terms[i]
+        at[cursor[v]] = i
+        cursor[v] += 1
 
 
 @fast_jit

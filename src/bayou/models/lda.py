@@ -5,7 +5,7 @@
 theta and phi are integrated out. Four inferences of the same posterior:
 
 ``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
-              [Asuncion09], watched by documents kept out (`parts.fast`)
+              [Asuncion09], or sampled ones, watched by documents kept out (`parts.fast`)
 ``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
 ``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
               do not wait for each other (AD-LDA [Newman09] with one document a processor)
@@ -37,7 +37,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import fast, prior, sampler, topics
+from bayou.parts import fast, prior, sampler, schedule, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 from bayou.posterior import Posterior
 from bayou.run import checkpoint as checkpoints
@@ -74,9 +74,9 @@ def prepare(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.S
         observed, scored = completion_halves(_matrix(guard, corpus.n_terms))
         return topics.pairs_of(observed), topics.pairs_of(scored)
 
-    def plan(n_docs: int) -> fast.Plan:
+    def plan(size: schedule.Size) -> schedule.Plan:
         learn = (p.learn_alpha, p.learn_beta)
-        return fast.make_plan(p.n_topics, n_docs, p.n_sweeps, p.tol, learn)
+        return schedule.make_plan(p.n_topics, size, p.n_sweeps, p.tol, learn)
 
     pairs = topics.pairs_of(corpus.counts)
     return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)
@@ -197,7 +197,8 @@ class LDA(TopicEstimator):
         Whether the priors are fitted to the counts along the way (alpha becomes asymmetric).
     tol : float
         Gain in log-likelihood per token, from one score to the next, below which training has come to
-        rest. The fast inference scores after each pass, samplers after every tenth.
+        rest. The fast inference scores after each pass (every fifth where it samples), samplers after
+        every tenth.
     max_time : float or None
         Seconds after which no further pass is begun. A model cut short this way depends on the machine.
     random_state : int, RandomState or None

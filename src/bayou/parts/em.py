@@ -153,6 +153,55 @@ def online_pass(
     rescale(term_topic, scale, each)
 
 
+def fresh_pass(
+    term_topic: F32,
+    doc_topic: F32,
+    smooth: F32,
+    pairs: Pairs,
+    batches: list[Batch],
+    scratch: Scratch,
+    prior: tuple[F64, float],
+    rates: F64,
+    each: Each,
+) -> None:
+    """One pass of CVB0 in which every batch sees the topics that the one before it has changed.
+
+    n_vk <- (1 - rho) n_vk + rho (N / N_B) batch in place, with one rho a batch from ``rates``. Rows of
+    ``smooth`` (terms x topics) are overwritten.
+    """
+    alpha, beta = prior
+    b32, n_terms, total, scale = np.float32(beta), len(term_topic), pairs.n_tokens, 1.0
+    topic, p, a32 = topic_totals(term_topic), tuple(pairs), alpha.astype(np.float32)
+    th, sb, rt, rs = scratch
+    for (first, last, index), rho in zip(batches, rates, strict=True):
+        mass = float(pairs.counts[pairs.indptr[first] : pairs.indptr[last]].sum(dtype=np.float64))
+        if mass <= 0:
+            continue
+        both = (a32, (1.0 / (topic + n_terms * beta)).astype(np.float32))
+        s32, gain = np.float32(scale), np.float32(rho * total / mass / (scale * (1.0 - rho)))
+
+        def rows(lo: int, hi: int, t=index.terms, s=s32) -> None:  # type: ignore[no-untyped-def]
+            em.smooth_terms(smooth, t, lo, hi, term_topic, s, b32)
+
+        def docs(lo: int, hi: int, f=first, b=both) -> None:  # type: ignore[no-untyped-def]
+            em.cavity_docs(doc_topic, th, sb, rt, rs, p, f, f + lo, f + hi, smooth, b)
+
+        def terms(lo: int, hi: int, x=tuple(index), g=gain) -> None:  # type: ignore[no-untyped-def]
+            em.cavity_terms(term_topic, x, lo, hi, th, sb, rt, rs, smooth, g)
+
+        each(rows, np.arange(len(index.terms) + 1), 0.5 * len(alpha))
+        each(docs, pairs.indptr[first : last + 1], 1.5 * len(alpha))
+        each(terms, index.termptr, 0.6 * len(alpha))
+        gained = np.zeros_like(topic)
+        em.column_sums(gained, doc_topic, first, last)
+        topic = (1.0 - rho) * topic + rho * total / mass * gained
+        scale *= 1.0 - rho
+        if scale < 1e-6:
+            rescale(term_topic, scale, each)
+            scale = 1.0
+    rescale(term_topic, scale, each)
+
+
 def rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
     """n <- scale n + shift in every cell."""
 
@@ -193,7 +242,7 @@ def cavity_sweep(
             em.cavity_docs(doc_topic, th, sb, rt, rs, p, f, f + lo, f + hi, term_topic, both)
 
         def terms(lo: int, hi: int, x=tuple(index)) -> None:  # type: ignore[no-untyped-def]
-            em.cavity_terms(new, x, lo, hi, th, sb, rt, rs, term_topic)
+            em.cavity_terms(new, x, lo, hi, th, sb, rt, rs, term_topic, np.float32(1.0))
 
         each(docs, pairs.indptr[first : last + 1], 1.5 * len(alpha))
         each(terms, index.termptr, 0.6 * len(alpha))

@@ -1,10 +1,13 @@
 """A point estimate of LDA as fast as it can be had, watched by documents it has not seen.
 
-Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from
-documents and a sampled phase comes between. A small part of the documents is kept out and scored by
-document completion after each pass. The answer is the state with the best score. A run whose score stays
-under that of the plain distribution of terms, or falls well under its own best, has overfitted: it goes on
-as a sampler from a random start, and the better of the two is the answer.
+Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from documents
+and a sampled phase comes between. A large corpus of short documents starts from clusters of documents and is
+sampled to the end: there a sampler gains more in the same time.
+
+A small part of the documents is kept out and scored by document completion after each pass. The answer is
+the state with the best score. A run whose score stays under that of the plain distribution of terms, or falls
+well under its own best, has overfitted: it goes on as a sampler from a random start, and the better of the
+two is the answer.
 """
 
 from __future__ import annotations
@@ -18,20 +21,20 @@ import numpy as np
 
 from bayou.kernels import em as kernels
 from bayou.kernels import rng
-from bayou.parts import em, prior, sampler, topics
+from bayou.parts import clusters, em, prior, sampler, topics
+from bayou.parts.schedule import MANY, Plan, Size, guard_size
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 
 ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
 PHASES = ("online", "cvb0", "sampled", "rescue", "done")
 
-MANY = 400  # topics from which documents are the start and a sampled phase pays
+FIRST_RATE, LARGEST_RATE = 0.1, 0.6  # weights of a batch: of the first, and of any
 RELAXED, STRIDE = 40, 1.5  # the first CVB0 sweeps over-relax by this much
 PATIENCE = 3  # scores without a gain of `tol` each that end a phase
 FELL = 0.01  # nats a token under the best score so far: overfitting
 EVERY = 5  # sampled sweeps between two scores
-RESCUE_SWEEPS = 100
 COARSE = 16  # batches of a CVB0 sweep: a bound on memory, not on learning
-FORGET = 0.1  # least share of the newest draw in the rescue's running mean
+FORGET = {SAMPLED: 0.3, RESCUE: 0.1}  # least share of the newest draw in a running mean
 
 
 class State(NamedTuple):
@@ -69,46 +72,11 @@ class Setup(NamedTuple):
     seed: int
 
 
-class Plan(NamedTuple):
-    """How many passes of each kind, what the prior may learn, and the gain that counts as none."""
-
-    online: int
-    sampled: int
-    cavity: int
-    rescue: int
-    n_batches: int
-    tol: float
-    learn_alpha: bool
-    learn_beta: bool
-
-
-def make_plan(
-    n_topics: int, n_docs: int, n_sweeps: int | None, tol: float, learn: tuple[bool, bool]
-) -> Plan:
-    """The schedule for this many topics and documents.
-
-    ``n_sweeps`` bounds all passes together. Where it is left open, a run that overfits may add up to
-    `RESCUE_SWEEPS` sampled ones.
-    """
-    many = n_topics >= MANY
-    total = n_sweeps or (121 if many else 100)
-    online = min(total, 1 if many else 3)
-    cavity = min(total - online, 20) if many else total - online
-    n_batches = int(np.clip(n_docs // 16, 1, 8 if many else 64))
-    rescue = RESCUE_SWEEPS if n_sweeps is None else 0
-    return Plan(online, total - online - cavity, cavity, rescue, n_batches, tol, *learn)
-
-
-def guard_size(n_docs: int) -> int:
-    """One document in fifty, at most 1,000, at least 25 where a fifth of the corpus allows it."""
-    return 0 if n_docs < 10 else min(1000, max(n_docs // 50, min(25, n_docs // 5)))
-
-
 def make_setup(
     pairs: Pairs,
     n_terms: int,
     n_topics: int,
-    plan: Callable[[int], Plan],
+    plan: Callable[[Size], Plan],
     split: Callable[[Pairs], tuple[Pairs, Pairs]],
     beta: float,
     seed: int,
@@ -119,7 +87,9 @@ def make_setup(
     n_guard = guard_size(pairs.n_docs)
     guard = topics.select(pairs, np.sort(order[:n_guard]))
     train = topics.select(pairs, order[n_guard:])
-    chosen = plan(train.n_docs)
+    whole = bool((train.counts == np.rint(train.counts)).all())
+    size = Size(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
+    chosen = plan(size)
     halves = split(guard)
 
     @lru_cache(maxsize=1)  # a phase uses one cut, again and again
@@ -135,7 +105,7 @@ def make_setup(
         floor=_unigram_score(train, halves[1], n_terms, beta),
         chain=cache(lambda: sampler.make_chain(topics.tokens_of(train), n_terms, seed)),
         new=np.zeros((n_terms, n_topics), np.float32),
-        whole=bool((train.counts == np.rint(train.counts)).all()),
+        whole=whole,
         plan=chosen,
         each=each,
         seed=seed,
@@ -148,7 +118,8 @@ def start(setup: Setup, alpha: F64, beta: float) -> State:
     if n_topics >= MANY:
         term_topic = em.document_start(setup.pairs, n_terms, n_topics, setup.seed)
     else:
-        term_topic = em.noise_start(setup.pairs, n_terms, n_topics, setup.seed, setup.each)
+        begin = clusters.cluster_start if setup.plan.clustered else em.noise_start
+        term_topic = begin(setup.pairs, n_terms, n_topics, setup.seed, setup.each)
     blank = np.zeros((0, n_topics), np.float32)
     doc_topic = em.level_documents(setup.pairs, n_topics)
     none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
@@ -162,10 +133,7 @@ def advance(state: State, setup: Setup) -> State:
     """One pass over the corpus, its score, and the phase that follows from it."""
     step, both, plan = state.step, (state.alpha, state.beta), setup.plan
     if state.phase == ONLINE:
-        batches, scratch = setup.cut(plan.n_batches)
-        shared = (setup.pairs, batches, scratch, both)
-        done = step * len(batches)
-        em.online_pass(state.term_topic, state.doc_topic, *shared, done, setup.each)
+        _online(state, setup)
         if not plan.cavity and step + 1 == plan.online:
             state = _learn(state, plan)
     elif state.phase == CAVITY:
@@ -175,25 +143,47 @@ def advance(state: State, setup: Setup) -> State:
         if (step - state.since) % PATIENCE == 0:
             state = _learn(state, plan)
     else:
-        sampler.metropolis(state.tokens, setup.chain(), *both, step, setup.each)
+        one = sampler.metropolis if state.tokens.shape[1] > 1 else sampler.snapshot
+        one(state.tokens, setup.chain(), *both, step, setup.each)
         if (step + 1 - state.since) % EVERY:
             return _next(state._replace(step=step + 1), setup)
-        _count_sampled(state, setup)
+        state = _count_sampled(state, setup)
     state = state._replace(step=step + 1)
     return _next(_score(state, setup), setup)
 
 
-def _count_sampled(state: State, setup: Setup) -> None:
-    """n_vk of the tokens; in the rescue their running mean, for single draws score worse than means."""
-    chain, each = setup.chain(), setup.each
-    if state.phase != RESCUE:
+def _online(state: State, setup: Setup) -> None:
+    """A pass in mini-batches. Weights of fresh ones fall from the first rate to one over their number."""
+    batches, scratch = setup.cut(setup.plan.n_batches)
+    shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
+    n = len(batches)
+    if not setup.plan.clustered:
+        return em.online_pass(
+            state.term_topic, state.doc_topic, *shared, state.step * n, setup.each
+        )
+    done = (state.step + np.arange(n) / n) / setup.plan.online
+    rates = FIRST_RATE * (1.0 / n / FIRST_RATE) ** done
+    rates = np.minimum(rates, LARGEST_RATE)
+    em.fresh_pass(state.term_topic, state.doc_topic, setup.new, *shared, rates, setup.each)
+    setup.new[:] = 0.0
+    return None
+
+
+def _count_sampled(state: State, setup: Setup) -> State:
+    """n_vk of the tokens, or their running mean where no CVB0 follows: single draws score worse."""
+    chain, each, n_topics = setup.chain(), setup.each, setup.new.shape[1]
+    if state.phase == SAMPLED and setup.plan.cavity:
         state.term_topic[:] = 0.0
-        sampler.count_terms(state.tokens, chain, setup.new.shape[1], each, state.term_topic)
-        return
+        sampler.count_terms(state.tokens, chain, n_topics, each, state.term_topic)
+        return state
     n_before = int((state.score_steps > state.since).sum())
-    share = np.float32(max(1.0 / (n_before + 1), FORGET))
-    drawn = sampler.count_terms(state.tokens, chain, setup.new.shape[1], each)
+    share = np.float32(max(1.0 / (n_before + 1), FORGET[state.phase]))
+    drawn = sampler.count_terms(state.tokens, chain, n_topics, each)
     state.term_topic[:] += share * (drawn - state.term_topic)
+    if state.phase == SAMPLED and (setup.plan.learn_alpha or setup.plan.learn_beta):
+        doc_topic = sampler.count_docs(state.tokens, chain, n_topics, each)
+        state = _learn(state._replace(doc_topic=doc_topic), setup.plan)
+    return state
 
 
 def answer(state: State, setup: Setup) -> tuple[F32, F64, float]:
@@ -253,7 +243,7 @@ def _next(state: State, setup: Setup) -> State:
             return _enter(state, setup, SAMPLED)
         return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
     if state.phase == SAMPLED and (since >= plan.sampled or flat):
-        return _enter(state, setup, CAVITY)
+        return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
     if state.phase == CAVITY and (since >= plan.cavity or flat or fell):
         return _enter(state, setup, _last(state, setup, fell))
     if state.phase == RESCUE and (flat or state.step >= _most(plan)):
@@ -278,8 +268,9 @@ def _enter(state: State, setup: Setup, phase: int) -> State:
     state = state._replace(phase=phase, since=state.step)
     if phase == SAMPLED:
         rows = topics.topic_rows(state.term_topic, state.beta, each)
+        n_proposals = sampler.N_PROPOSALS if n_topics >= MANY else 0
         tokens = sampler.start_from(
-            setup.chain(), rows, state.doc_topic, state.alpha, sampler.N_PROPOSALS, each
+            setup.chain(), rows, state.doc_topic, state.alpha, n_proposals, each
         )
         return state._replace(tokens=tokens)
     if phase == RESCUE:

@@ -118,7 +118,9 @@ def index_pairs(pairs: Pairs, lo: int, hi: int, n_terms: int) -> PairIndex:
 def index_tokens(tokens: Tokens, n_terms: int) -> TokenIndex:
     """Group tokens by term, in document order within a term."""
     terms, termptr = _distinct(tokens.terms, n_terms)
-    at = np.argsort(tokens.terms, kind="stable").astype(np.int32)
+    at, cursor = np.empty(len(tokens.terms), np.int32), np.zeros(n_terms, np.int64)
+    cursor[terms] = termptr[:-1]
+    em.place_tokens(at, cursor, tokens.terms)
     return TokenIndex(terms, termptr, at)
 
 
