@@ -315,6 +315,13 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(extra, tmp_path):
         MedLDAClassifier(**SHORT | extra).fit(CLASSES.counts, y, checkpoint=path)
 
 
+def test_a_checkpoint_needs_a_seed_and_a_whole_number(tmp_path):
+    with pytest.raises(ValueError, match="needs a random_state"):
+        MedLDAClassifier(**SHORT | {"random_state": None}).fit(PAIR, checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match="checkpoint_every must be"):
+        MedLDARegressor(**SHORT).fit(NUMBERS, checkpoint=tmp_path / "c", checkpoint_every=0)
+
+
 def test_a_warm_start_begins_at_the_topics_before():
     shared = SHORT | {"margin": 16.0}  # or labels outweigh the words that are scored here
     model = MedLDAClassifier(**shared | {"n_sweeps": 25}, warm_start=True).fit(PAIR)

@@ -20,7 +20,6 @@ theta and phi are integrated out. Four inferences of the same posterior:
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import time
@@ -263,7 +262,7 @@ class LDA(TopicEstimator):
             raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
-        saved = None if checkpoint is None else (checkpoint, checkpoint_every)
+        saved = checkpoints.Saver(checkpoint, checkpoint_every, lambda: self._describe(corpus))
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "LDA") as bar:
             callbacks = [*bar, *self._callbacks()]
             if p.inference == "fast":
@@ -295,7 +294,12 @@ class LDA(TopicEstimator):
         return p
 
     def _fit_fast(
-        self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
+        self,
+        corpus: Corpus,
+        p: SimpleNamespace,
+        callbacks: list[Callback],
+        saved: checkpoints.Saver,
+        each: Each,
     ) -> tuple[Posterior, int]:
         setup = prepare(corpus, p, self.seed_, each)
         sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
@@ -309,16 +313,21 @@ class LDA(TopicEstimator):
             phase = fast.PHASES[state.phase]
             return _told(fast.advance(state, setup), most, phase)
 
-        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=p.max_time
-        )
+            state, step, callbacks=callbacks, after=saved.after, stopped=saved.stopped,
+            max_time=p.max_time,
+        )  # fmt: skip
         counts, alpha, beta = fast.answer(state, setup)
         state = state._replace(alpha=alpha, beta=beta)
         return posterior(counts, state, corpus, each), state.step
 
     def _fit_chain(
-        self, corpus: Corpus, p: SimpleNamespace, callbacks: list[Callback], saved: Any, each: Each
+        self,
+        corpus: Corpus,
+        p: SimpleNamespace,
+        callbacks: list[Callback],
+        saved: checkpoints.Saver,
+        each: Each,
     ) -> None:
         begun = time.monotonic()
         chain = sampler.make_chain(topics.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
@@ -328,7 +337,7 @@ class LDA(TopicEstimator):
             begin = None
             if p.start == "fast":
                 first = SimpleNamespace(**{**vars(p), "inference": "fast", "n_sweeps": None})
-                begin, _ = self._fit_fast(corpus, first, [], None, each)
+                begin, _ = self._fit_fast(corpus, first, [], checkpoints.Saver(), each)
             state = init(chain, p, each, begin)
         n_sweeps = p.n_sweeps or SWEEPS
 
@@ -338,9 +347,13 @@ class LDA(TopicEstimator):
             return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
 
         left = None if p.max_time is None else p.max_time - (time.monotonic() - begun)
-        after, stopped = self._savers(corpus, saved)
         state = loop.run(
-            state, step, callbacks=callbacks, after=after, stopped=stopped, max_time=left
+            state,
+            step,
+            callbacks=callbacks,
+            after=saved.after,
+            stopped=saved.stopped,
+            max_time=left,
         )
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
         if state.n_kept:
@@ -356,37 +369,21 @@ class LDA(TopicEstimator):
 
     def _describe(self, corpus: Corpus) -> dict[str, Any]:
         """What a checkpoint must agree with: parameters, seed and the data themselves."""
-        digest = hashlib.sha256()
-        for part in (corpus.counts.indptr, corpus.counts.indices, corpus.counts.data):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        manifest = {**self._manifest("checkpoint"), "data": digest.hexdigest()}
+        counts = corpus.counts
+        data = checkpoints.digest((counts.indptr, counts.indices, counts.data))
+        manifest = {**self._manifest("checkpoint"), "data": data}
         del manifest["learned"]
         return {**manifest, "seed": self.seed_}
 
-    def _resumed(self, kind: Any, corpus: Corpus, saved: Any, sizes: tuple[int, int, int]) -> Any:
-        state = None if saved is None else checkpoints.read(saved[0], kind, self._describe(corpus))
-        if state is None:
-            return None
-        if not _fits(state, corpus.n_terms, self.n_topics, *sizes):
-            raise ModelFileError(f"the checkpoint {saved[0]} holds impossible numbers; begin again")
+    def _resumed(
+        self, kind: Any, corpus: Corpus, saved: checkpoints.Saver, sizes: tuple[int, int, int]
+    ) -> Any:
+        state = saved.read(kind)
+        if state is not None and not _fits(state, corpus.n_terms, self.n_topics, *sizes):
+            raise ModelFileError(
+                f"the checkpoint {saved.path} holds impossible numbers; begin again"
+            )
         return state
-
-    def _savers(self, corpus: Corpus, saved: Any) -> tuple[Any, Any]:
-        """Writes a checkpoint every so many passes; and one when training is stopped in between."""
-        if saved is None:
-            return None, None
-        path, every = saved
-        manifest = self._describe(corpus)
-
-        def after(state: Any, info: Info) -> None:
-            if info.step % every == 0:
-                checkpoints.write(path, state, manifest)
-
-        def stopped(state: Any, info: Info) -> None:
-            if info.step % every:
-                checkpoints.write(path, state, manifest)
-
-        return after, stopped
 
 
 def _fits(

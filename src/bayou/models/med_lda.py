@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import read_labels, read_targets, signs
-from bayou.parameters import check_parameters, number, one_of, resolve_alpha
+from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import chains, features, second_stage
 from bayou.parts.topics import F32, F64
 from bayou.run import checkpoint as checkpoints
@@ -78,6 +78,9 @@ class _MedLDA(SupervisedEstimator, abstract=True):
         self, corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, checkpoint: Any, every: int
     ) -> tuple[chains.State, chains.Data, second_stage.Evidence]:
         """All sweeps of all chains, and what the second stage learns from."""
+        whole("checkpoint_every", every, 1)
+        if checkpoint is not None and self.random_state is None:
+            raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
         if cost.max() > _MOST_COST:
             raise ValueError(
                 f"cost times sample_weight must be at most {_MOST_COST:g}; got {cost.max():g}"

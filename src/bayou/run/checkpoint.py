@@ -76,7 +76,10 @@ class Saver:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] | None, every: int, describe: Callable[[], Any]
+        self,
+        path: str | os.PathLike[str] | None = None,
+        every: int = 1,
+        describe: Callable[[], Any] = dict,
     ) -> None:
         self.path, self.every = path, every
         self.manifest = None if path is None else describe()
