@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayou.kernels import cavity
-from bayou.parts.topics import F32, F64, U16, Each, Pairs, Tokens
+from bayou.parts.topics import F32, F64, U16, Each, Pairs, Tokens, writable
 
 DAMPINGS = ("log", "none", "binary")
 N_PASSES = 5  # of CVB0 on a document; more change nothing
@@ -40,7 +40,7 @@ def token_weights(tokens: Tokens, term_weight: F32) -> F32:
 def zbar(rows: F32, alpha: F64, term_weight: F32, pairs: Pairs, each: Each) -> F32:
     """Average topics of documents with topics fixed (documents x topics); rows sum to one."""
     out = np.empty((pairs.n_docs, len(alpha)), np.float32)
-    a32 = alpha.astype(np.float32)
+    rows, term_weight, a32 = writable(rows), writable(term_weight), alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
         cavity.zbar_docs(out, tuple(pairs), lo, hi, rows, a32, term_weight, N_PASSES)

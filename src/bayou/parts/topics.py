@@ -153,6 +153,11 @@ def topic_totals(term_topic: F32) -> F64:
     return totals
 
 
+def writable(rows: F32) -> F32:
+    """The rows, or a copy of read-only ones: kernels compiled for those may round differently."""
+    return rows if rows.flags.writeable else rows.copy()
+
+
 def expected_counts(
     rows: F32,
     alpha: F64,
@@ -168,7 +173,7 @@ def expected_counts(
     ``tol`` of the document's tokens moved.
     """
     out = np.empty((pairs.n_docs, len(alpha)), np.float32)
-    prior = alpha.astype(np.float32)
+    rows, prior = writable(rows), alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
         fold_in.em_rows(out, tuple(pairs), lo, hi, rows, prior, max_iter, np.float32(tol))
