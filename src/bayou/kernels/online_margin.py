@@ -61,7 +61,9 @@ def expected_rows(rows, terms, lo, hi, raw, scale, added, beta, inv):
             n = scale * raw[v, k] + added[j, k]
             weight[k] = (empty if n <= 0.0 else exp_digamma(n + beta)) * inv[k]
             top = max(top, weight[k])
-        if not top > 0.0:  # no topic knows the term and the prior is too small to be told from nothing
+        if (
+            not top > 0.0
+        ):  # no topic knows the term and the prior is too small to be told from nothing
             for k in range(n_topics):
                 weight[k] = inv[k]
                 top = max(top, weight[k])

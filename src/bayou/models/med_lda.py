@@ -33,7 +33,7 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor
+from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
 
 SAMPLERS = ("auto", "gibbs", "light")
 
@@ -292,24 +292,6 @@ def _default_topics(kind: str, n_tasks: int) -> int:
     if kind == "binary":
         return 20
     return int(np.clip((1 if kind == "multi-label" else 4) * n_tasks, 40, 400))
-
-
-def weights_of(sample_weight: Any, n_docs: int) -> F64:
-    """A factor for each document, one where none was given."""
-    if sample_weight is None:
-        return np.ones(n_docs)
-    given = np.asarray(sample_weight, np.float64)
-    if given.shape == ():
-        given = np.full(n_docs, float(given))
-    if given.shape != (n_docs,):
-        raise ValueError(
-            f"sample_weight must be one number a document, {n_docs} in all; got shape {given.shape}"
-        )
-    if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
-        raise ValueError(
-            "sample_weight must be finite, not negative, and not zero for all documents"
-        )
-    return given
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -71,9 +71,7 @@ def expected_rows(known: Topics, terms: I64, added: F64, each: Each) -> F32:
     inv = np.array([1.0 / kernels.exp_digamma(x) for x in total.tolist()])
 
     def work(lo: int, hi: int) -> None:
-        kernels.expected_rows(
-            rows, terms, lo, hi, known.raw, known.scale, added, known.beta, inv
-        )
+        kernels.expected_rows(rows, terms, lo, hi, known.raw, known.scale, added, known.beta, inv)
 
     each(work, np.arange(len(terms) + 1, dtype=np.int64), 15.0 * len(inv))
     return rows

@@ -299,9 +299,7 @@ def _averaging(
     return added, state._replace(mean=mean)
 
 
-def dual_step(
-    before: F64, zhat: F64, y: F64, cost: F64, how: How, each: Each
-) -> tuple[F64, F64]:
+def dual_step(before: F64, zhat: F64, y: F64, cost: F64, how: How, each: Each) -> tuple[F64, F64]:
     """The passive-aggressive step of all tasks: the new means, and signed dual variables."""
     docs, indices = np.nonzero(zhat)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(docs, minlength=len(zhat)))])
@@ -317,18 +315,14 @@ def dual_step(
     return mean, duals
 
 
-def _gibbs(
-    state: State, after: State, batch: Batch, local: Local, run: Round
-) -> tuple[F64, State]:
+def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -> tuple[F64, State]:
     """Topics from lambda = 1 on, each sweep followed by a draw of lambda; then the Gaussians."""
     how, cost = run.how, (batch.cost * local.shown).astype(np.float32)
     spread, _ = _inverted(after.precision, run.each)
     weights = (after.mean, spread)
     eta, spread32 = after.mean.astype(np.float32), spread.astype(np.float32)
     y32 = batch.y.astype(np.float32)
-    response.start_rows(
-        local.omega, local.kappa, y32, cost, 0, batch.n_docs, how.loss, how.width
-    )
+    response.start_rows(local.omega, local.kappa, y32, cost, 0, batch.n_docs, how.loss, how.width)
     _favour(local.kappa, batch, how)
     added = np.zeros((len(batch.terms), len(how.alpha)))
     precision, linear = state.precision.copy(), state.linear.copy()

@@ -1,0 +1,142 @@
+"""What can be done with the state of online max-margin learning between mini-batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.parts import second_stage
+from bayou.parts.online_margin import N_SCORED, State
+from bayou.parts.passive_aggressive import Examples
+from bayou.parts.topics import F64
+
+
+def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
+    """Tasks made of older ones: task i was task ``source[i]``, with yes and no changed if the sign is -1."""
+    turned = sign < 0.0
+    return state._replace(
+        mean=state.mean[source] * sign[:, None],
+        linear=state.linear[source] * sign[:, None] if len(state.linear) else state.linear,
+        precision=state.precision[source] if len(state.precision) > 1 else state.precision,
+        yes=np.where(turned, float(state.n_seen > 0), state.yes[source]),
+        scores=state.scores[:, source] * sign,
+        truths=state.truths[:, source] * sign,
+    )
+
+
+def remembered(state: State, n_tasks: int) -> tuple[F64, F64]:
+    """Scores of the latest documents from before they were learned, and what was true of them."""
+    n = min(state.n_scored, N_SCORED)
+    return state.scores[:n, :n_tasks], state.truths[:n, :n_tasks]
+
+
+def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
+    """Slopes and offsets from scores to probabilities, fitted to what the stream has shown.
+
+    The scores were made before their documents were learned, so they are like those of documents to come.
+    """
+    scores, truth = remembered(state, n_tasks)
+    unit = max(float(np.abs(state.mean[:n_tasks]).max(initial=0.0)), 1e-12)
+    slope, offset = np.full(n_tasks, 1.0 / unit), np.zeros(n_tasks)
+    if kind == "multi-class":
+        use = np.flatnonzero((truth > 0.0).any(axis=1))
+        size = float(np.abs(scores[use]).mean()) if len(use) else 0.0
+        if size > 0.0:
+            codes = truth[use].argmax(axis=1)
+            slope[:] = second_stage.temperature(scores[use] / size, codes) / size
+        return slope, offset
+    for i in range(n_tasks):
+        use = np.flatnonzero(~np.isnan(truth[:, i]))
+        if len(np.unique(truth[use, i])) == 2:
+            found = second_stage.sigmoid(scores[use, i], truth[use, i])
+            slope[i], offset[i] = max(found[0], 0.0), found[1]
+    return slope, offset
+
+
+def noise(state: State, n_tasks: int) -> F64:
+    """Mean square of what predictions of the latest documents missed, as wide as targets where there are none."""
+    scores, truth = remembered(state, n_tasks)
+    missed = (scores - truth) ** 2
+    known = ~np.isnan(missed)
+    number, _, squares = state.moments
+    prior = squares / np.maximum(number, 1.0)
+    total = np.where(known, missed, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), prior)
+
+
+def covariance(state: State, n_tasks: int) -> F64:
+    """Of the weights of every task; without rows where only their mean is known."""
+    found = np.linalg.inv(state.precision)
+    return np.broadcast_to(found, (n_tasks, *found.shape[1:])).copy() if len(found) == 1 else found
+
+
+def sound(state: State, pending: Examples) -> bool:
+    """Whether what was read has the shapes and the numbers that kernels rely on."""
+    arrays = [x for n, x in state._asdict().items() if n not in _PLAIN and n != "raw"]
+    if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
+        return False
+    if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
+        return False
+    whole = (state.step, state.n_seen, state.n_scored)
+    real = (state.scale, state.mass)
+    if not all(type(n) is int and n >= 0 for n in whole) or not all(type(x) is float for x in real):
+        return False
+    if not (0.0 < state.scale < np.inf and 0.0 <= state.mass < np.inf) or state.raw.ndim != 2:
+        return False
+    return _fit(state) and _finite(state) and _waiting(pending, state)
+
+
+_PLAIN = ("step", "n_seen", "mass", "scale", "n_scored")
+
+
+def _fit(state: State) -> bool:
+    n_terms, n_topics = state.raw.shape
+    n_tasks, n_matrices = len(state.yes), len(state.precision)
+    n_targets = state.moments.shape[-1]
+    shapes: dict[str, tuple[int, ...]] = {
+        "seen_in": (n_terms,),
+        "topic": (n_topics,),
+        "mean": (n_tasks, n_topics),
+        "precision": (n_matrices, n_topics, n_topics),
+        "linear": (n_tasks if n_matrices else 0, n_topics),
+        "yes": (n_tasks,),
+        "moments": (3, n_targets),
+        "scores": (N_SCORED, n_tasks),
+        "truths": (N_SCORED, n_tasks),
+    }
+    right = all(getattr(state, name).shape == shape for name, shape in shapes.items())
+    return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
+
+
+def _finite(state: State) -> bool:
+    arrays: list[NDArray[Any]] = [
+        state.raw, state.topic, state.mean, state.precision, state.linear, state.moments, state.scores,
+        state.seen_in, state.yes,
+    ]  # fmt: skip
+    counts = (state.raw, state.topic, state.seen_in, state.yes)
+    if not all(np.isfinite(a).all() for a in arrays) or np.isinf(state.truths).any():
+        return False
+    pivots = np.diagonal(state.precision, axis1=1, axis2=2)
+    return bool(all((a >= 0).all() for a in counts) and (pivots > 0).all())
+
+
+def _waiting(pending: Examples, state: State) -> bool:
+    indptr, indices, data, y, costs = pending
+    if not all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in (indptr, indices)):
+        return False
+    if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in (data, costs)):
+        return False
+    classes = not state.moments.size
+    if not isinstance(y, np.ndarray) or y.dtype != (np.int8 if classes else np.float64):
+        return False
+    n = costs.size
+    shapes = [(n + 1,), (indices.size,), (n, len(state.mean)), (n,), (data.size,)]
+    if [a.shape for a in (indptr, data, y, costs, indices)] != shapes:
+        return False
+    inside = indices.size == 0 or (indices.min() >= 0 and indices.max() < len(state.raw))
+    order = indptr[0] == 0 and indptr[-1] == indices.size and (np.diff(indptr) >= 0).all()
+    numbers = np.isfinite(data).all() and (data >= 0).all() and np.isfinite(costs).all()
+    signs = (np.abs(y) <= 1).all() if classes else not np.isinf(y).any()
+    return bool(inside and order and numbers and (costs >= 0).all() and signs)
