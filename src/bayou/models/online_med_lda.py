@@ -282,7 +282,9 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
     """Max-margin topic model for numbers, one or several a document, that learns from a stream.
 
     Targets are brought to mean 0 and deviation 1 by those that have come so far, so that ``cost``, ``epsilon``
-    and ``variance`` mean the same for all of them.
+    and ``variance`` mean the same for all of them. Labels pull on the topics of the documents that weights are
+    learned from, and there are none to pull on those of a new document: predictions are corrected by a line
+    fitted to what was predicted of the latest documents before they were learned.
 
     Parameters
     ----------
@@ -383,12 +385,14 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         state = self._current()
         n, k = state.mean.shape
         centre, deviation = online_margin.scaling(state)
-        covariance = online_stream.covariance(state, n) * deviation[:, None, None] ** 2
+        slope, offset, noise = online_stream.corrected(state, n)
+        scale = deviation * slope
         return Response(
             kind="regression", classes=np.arange(n),
-            weights=np.ascontiguousarray((state.mean * deviation[:, None]).T), intercept=centre,
-            term_weight=self._term_weight(state), slope=np.ones(n), offset=np.zeros(n), share=1.0,
-            noise=online_stream.noise(state, n), covariance=covariance,
+            weights=np.ascontiguousarray((state.mean * scale[:, None]).T),
+            intercept=centre * slope + offset, term_weight=self._term_weight(state),
+            slope=np.ones(n), offset=np.zeros(n), share=1.0, noise=noise,
+            covariance=online_stream.covariance(state, scale),
             draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
         )  # fmt: skip
 
@@ -400,6 +404,7 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = True  # on scikit-learn's data, which are no counts
         return tags
 
 

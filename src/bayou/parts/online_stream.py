@@ -12,6 +12,8 @@ from bayou.parts.online_margin import N_SCORED, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
 
+N_PRIOR = 10
+
 
 def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
     """Tasks made of older ones: task i was task ``source[i]``, with yes and no changed if the sign is -1."""
@@ -55,21 +57,36 @@ def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
     return slope, offset
 
 
-def noise(state: State, n_tasks: int) -> F64:
-    """Mean square of what predictions of the latest documents missed, as wide as targets where there are none."""
+def corrected(state: State, n_tasks: int) -> tuple[F64, F64, F64]:
+    """Slope, offset and noise of targets around the scores that the stream has shown.
+
+    Labels have pulled the topics of the documents that weights were learned from, so that scores of documents
+    to come fall short of their targets. The slope is shrunk to one as by `N_PRIOR` further documents.
+    """
     scores, truth = remembered(state, n_tasks)
-    missed = (scores - truth) ** 2
-    known = ~np.isnan(missed)
     number, _, squares = state.moments
-    prior = squares / np.maximum(number, 1.0)
-    total = np.where(known, missed, 0.0).sum(axis=0)
-    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), prior)
+    slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
+    noise = squares / np.maximum(number, 1.0)
+    for i in range(n_tasks):
+        use = np.flatnonzero(~np.isnan(truth[:, i]))
+        if len(use) < 2:
+            continue
+        x, y = scores[use, i], truth[use, i]
+        gap = x - x.mean()
+        spread = float(gap @ gap)
+        if spread > 1e-12 * squares[i]:
+            fitted = float(gap @ (y - y.mean())) / spread
+            slope[i] = (len(use) * fitted + N_PRIOR) / (len(use) + N_PRIOR)
+        offset[i] = y.mean() - slope[i] * x.mean()
+        noise[i] = float(((y - slope[i] * x - offset[i]) ** 2).mean())
+    return slope, offset, noise
 
 
-def covariance(state: State, n_tasks: int) -> F64:
-    """Of the weights of every task; without rows where only their mean is known."""
-    found = np.linalg.inv(state.precision)
-    return np.broadcast_to(found, (n_tasks, *found.shape[1:])).copy() if len(found) == 1 else found
+def covariance(state: State, scale: F64) -> F64:
+    """Of the weights of every task, times ``scale`` squared; without rows where only their mean is known."""
+    if not len(state.precision):
+        return state.precision
+    return np.asarray(np.linalg.inv(state.precision) * scale[:, None, None] ** 2, np.float64)
 
 
 def sound(state: State, pending: Examples) -> bool:
