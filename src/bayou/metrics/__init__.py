@@ -8,9 +8,11 @@ from bayou.metrics.likelihood import (
     left_to_right,
     log_likelihood_rows,
 )
+from bayou.metrics.progressive import Progress, progressive
 from bayou.metrics.topics import diversity, exclusivity, frex, top_terms, topic_distances
 
 __all__ = [
+    "Progress",
     "RowScores",
     "c_v",
     "completion_halves",
@@ -21,6 +23,7 @@ __all__ = [
     "left_to_right",
     "log_likelihood_rows",
     "npmi",
+    "progressive",
     "top_terms",
     "topic_distances",
 ]

@@ -50,10 +50,12 @@ _CLASSES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 _NUMBERS: dict[str, dict[str, Any]] = {
     "gibbs": {
-        "alpha": 0.5, "cost": 164.0, "variance": 4e-5, "batch_size": 64, "n_rounds": 1, "n_sweeps": 1,
+        "alpha": 0.5, "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
+        "n_rounds": 1, "n_sweeps": 1,
     },
     "averaging": {
-        "alpha": 0.16, "cost": 1000.0, "variance": 4e-5, "batch_size": 8, "n_rounds": 2, "n_sweeps": 2,
+        "alpha": 0.16, "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
+        "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
 
@@ -82,7 +84,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has; None: 4 for several labels a document, else 1.
+        Factor on the cost of labels that a document has. None: 1 for classes; for several labels a document by
+        how much the documents without the label outnumber those with it so far, from 1 to 4.
     weight_floor : float, "auto" or None
         Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
         "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
@@ -233,7 +236,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         return float(p.margin)
 
     def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
-        factor = p.positive_cost or (4.0 if self.multi_label_ else 1.0)
+        factor = p.positive_cost or (0.0 if self.multi_label_ else 1.0)
         return HINGE, float(p.margin), float(factor), True
 
     def _default_topics(self) -> int:
@@ -296,8 +299,9 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         Prior of a document's topics; None is 0.5 or 0.16.
     cost : float or None
         Weight of the loss against the words [c]; None is 164 or 1000.
-    epsilon : float
-        Half-width of the tube in which a prediction costs nothing, in deviations of the target.
+    epsilon : float or None
+        Half-width of the tube in which a prediction costs nothing, in deviations of the target; None is 0.001
+        or 0.5. "averaging" comes to rest only if there is a tube to rest in.
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 0.00004.
     weight_floor : float, "auto" or None
@@ -318,7 +322,7 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
     """
 
     regressor: str = "gibbs"
-    epsilon: float = 1e-3
+    epsilon: float | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
@@ -376,7 +380,8 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         return 10
 
     def _checked_parameters(self) -> SimpleNamespace:
-        number("epsilon", self.epsilon, 0.0)
+        if self.epsilon is not None:
+            number("epsilon", self.epsilon, 0.0)
         return super()._checked_parameters()
 
     @property

@@ -24,6 +24,7 @@ class Batch(NamedTuple):
     weight: F32  # of each term's tokens in a document's average topics
     y: F64  # documents x tasks: +1 and -1, or numbers; 0 where nothing is known
     cost: F64  # documents x tasks; 0 where nothing is known
+    dear: F64  # documents x tasks: factor on the pull of a label
 
     @property
     def n_docs(self) -> int:
@@ -56,7 +57,7 @@ def make(
     tokens = topics.tokens_of(pairs)
     tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
     ones = np.ones(len(terms), np.float32)
-    return Batch(terms, pairs, tokens, ids, ones, y, cost)
+    return Batch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape))
 
 
 def frequencies(batch: Batch) -> F64:

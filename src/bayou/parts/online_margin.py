@@ -25,6 +25,7 @@ from bayou.parts.topics import F32, F64, I32, I64, U16, Each
 
 N_SCORED = 512  # the latest documents that were scored before they were learned
 SCORE_ALL, SCORE_EVERY = 256, 8  # the first documents are all scored, then one in so many
+MOST_POSITIVE = 4.0
 DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
 _LEAST_SCALE = 1e-6
 
@@ -40,7 +41,7 @@ class How(NamedTuple):
     variance: float  # of a weight before the first document [sigma^2]
     floor: float  # of lambda in the weights' update, 0 for none
     shared: bool  # whether one precision matrix serves all tasks
-    positive: float  # factor on the cost of a yes
+    positive: float  # factor on the cost of a yes; 0: as rare as the label is, up to `MOST_POSITIVE`
     alpha: F64
     beta: float
     n_rounds: int
@@ -65,7 +66,8 @@ class State(NamedTuple):
     mean: F64  # tasks x topics [mu]
     precision: F64  # matrices x topics x topics: none, one for all tasks, or one each
     linear: F64  # tasks x topics, P mu; no rows unless "gibbs"
-    yes: F64  # tasks: documents that had the label
+    told: int  # documents with a response
+    yes: F64  # tasks: those that had the label
     moments: F64  # (3, targets): number, mean, and squares around it; no columns for classes
     scores: F64  # N_SCORED x tasks, before the document was learned
     truths: F64  # the same with what was true, NaN where it is not known
@@ -83,7 +85,7 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
         mean=np.zeros((n_tasks, n_topics)),
         precision=np.tile(np.eye(n_topics) / how.variance, (n_matrices, 1, 1)),
         linear=np.zeros((n_tasks if how.gibbs else 0, n_topics)),
-        yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
+        told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
         n_scored=0,
     )  # fmt: skip
@@ -134,8 +136,14 @@ def learn(state: State, examples: Examples, how: How, seed: int, each: Each) -> 
     mass = state.mass + n_docs
     seen = state.seen_in[batch.terms] + online_batch.frequencies(batch)
     batch = batch._replace(weight=term_weight(mass, seen, how.idf))
-    yes = state.yes + (y > 0.0).sum(axis=0)
-    state = _scored(state._replace(mass=mass, yes=yes), batch, examples, how, each)
+    known = (cost > 0.0).any(axis=1)
+    yes = state.yes + (y[known] > 0.0).sum(axis=0)
+    state = state._replace(mass=mass, yes=yes, told=state.told + int(known.sum()))
+    if how.loss == response.HINGE:
+        batch = batch._replace(dear=np.where(y > 0.0, favour(state, how), 1.0))
+    if not how.shared:
+        batch = batch._replace(cost=batch.cost * batch.dear, dear=np.ones(y.shape))
+    state = _scored(state, batch, examples, how, each)
     added, state = _rounds(state, batch, how, seed, each)
     state.seen_in[batch.terms] = seen
     state.raw[batch.terms] += (added / state.scale).astype(np.float32)
@@ -147,11 +155,18 @@ def _responses(state: State, examples: Examples, how: How) -> tuple[F64, F64]:
     """Responses as the weights are told them, and what each costs; 0 where nothing is known."""
     y = examples.y.astype(np.float64)
     if how.loss == response.HINGE:
-        factor = np.where(y > 0.0, 1.0 if how.shared else how.positive, 1.0)
-        return y, examples.costs[:, None] * factor * (y != 0.0)
+        return y, examples.costs[:, None] * (y != 0.0)
     centre, deviation = scaling(state)
     known = ~np.isnan(y)
     return np.where(known, (y - centre) / deviation, 0.0), examples.costs[:, None] * known
+
+
+def favour(state: State, how: How) -> F64:
+    """The factor on a yes of every task: the one given, or by how much its no's outnumber it."""
+    if how.positive > 0.0:
+        return np.full(len(state.yes), how.positive)
+    odds = (state.told - state.yes) / np.maximum(state.yes, 1.0)
+    return np.clip(odds, 1.0, MOST_POSITIVE)
 
 
 def scaling(state: State) -> tuple[F64, F64]:
@@ -343,8 +358,8 @@ def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -
 
 def _favour(kappa: Any, batch: Batch, how: How) -> None:
     """Where one precision serves all tasks, a dearer yes is a greater pull of the same precision."""
-    if how.shared and how.positive != 1.0:
-        kappa[batch.y > 0.0] *= how.positive
+    if how.shared:
+        kappa *= batch.dear
 
 
 def _gather(

@@ -51,9 +51,12 @@ def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
         return slope, offset
     for i in range(n_tasks):
         use = np.flatnonzero(~np.isnan(truth[:, i]))
-        if len(np.unique(truth[use, i])) == 2:
+        n_yes = int((truth[use, i] > 0.0).sum())
+        offset[i] = np.log((n_yes + 1.0) / (len(use) - n_yes + 1.0))
+        if 0 < n_yes < len(use):
             found = second_stage.sigmoid(scores[use, i], truth[use, i])
-            slope[i], offset[i] = max(found[0], 0.0), found[1]
+            if found[0] > 0.0:
+                slope[i], offset[i] = found
     return slope, offset
 
 
@@ -96,7 +99,7 @@ def sound(state: State, pending: Examples) -> bool:
         return False
     if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
         return False
-    whole = (state.step, state.n_seen, state.n_scored)
+    whole = (state.step, state.n_seen, state.n_scored, state.told)
     real = (state.scale, state.mass)
     if not all(type(n) is int and n >= 0 for n in whole) or not all(type(x) is float for x in real):
         return False
@@ -105,7 +108,7 @@ def sound(state: State, pending: Examples) -> bool:
     return _fit(state) and _finite(state) and _waiting(pending, state)
 
 
-_PLAIN = ("step", "n_seen", "mass", "scale", "n_scored")
+_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored")
 
 
 def _fit(state: State) -> bool:
