@@ -4,9 +4,9 @@
     python benchmarks/online.py --only quality --seeds 3
     python benchmarks/online.py --only stream --docs 1000000
 
-Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock. Settings
-are the defaults of the estimators, which were chosen on 15 % of the training documents; the test part is scored
-once a seed. Tables of settings are on those 15 %.
+Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock.
+Settings are the defaults of the estimators, which were chosen on 15 % of the training documents; the test
+part is scored once a seed. Tables of settings are on those 15 %.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from max_margin import Task, cpu, load, measure, truth
 from scipy.sparse import csr_array
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
@@ -38,6 +37,7 @@ from bayou import (
     OnlineMedLDARegressor,
 )
 from bayou.data import read
+from max_margin import Task, cpu, load, measure, truth
 
 KINDS = ("gibbs", "averaging")
 VALIDATION = 0.15
@@ -66,7 +66,9 @@ def fitted(task: Task, seed: int, **settings: Any) -> tuple[Any, float]:
 
 
 def told(values: list[float]) -> str:
-    return f"{np.mean(values):.4f} ± {np.std(values):.4f}" if len(values) > 1 else f"{values[0]:.4f}"
+    return (
+        f"{np.mean(values):.4f} ± {np.std(values):.4f}" if len(values) > 1 else f"{values[0]:.4f}"
+    )
 
 
 def quality(n_seeds: int) -> None:
@@ -136,7 +138,10 @@ def hashed(corpus: Corpus) -> Any:
     names = [str(v) for v in range(corpus.n_terms)]
     hasher = FeatureHasher(2**18, input_type="pair", alternate_sign=False)
     rows = (
-        [(names[v], 1.0 + np.log(n)) for v, n in zip(counts.indices[a:b], counts.data[a:b], strict=True)]
+        [
+            (names[v], 1.0 + np.log(n))
+            for v, n in zip(counts.indices[a:b], counts.data[a:b], strict=True)
+        ]
         for a, b in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
     )
     return normalize(hasher.transform(rows))
@@ -197,9 +202,7 @@ def tables() -> None:
     for size in (1, 8, 64, 256, 512):
         row = []
         for kind in ("averaging", "gibbs"):
-            model, took = fitted(
-                task, 0, classifier=kind, n_topics=40, n_passes=1, batch_size=size
-            )
+            model, took = fitted(task, 0, classifier=kind, n_topics=40, n_passes=1, batch_size=size)
             row.append(f"{_score(task, model):.4f} ({took:.1f})")
         print(f"| {size} | {' | '.join(row)} |", flush=True)
 
@@ -303,12 +306,12 @@ def stream(n_docs: int, kinds: tuple[str, ...]) -> None:
     few.resize((few.shape[0], width))
     warm(load("20news_bow"))
     print(f"\n### arxiv_big, {n_labels} labels, {width:,} terms, K = 40, one stream\n")
-    print("| model | documents | micro-F1 | documents / CPU s | target | resident MB: start, half, end |")
+    print(
+        "| model | documents | micro-F1 | documents / CPU s | target | resident MB: start, half, end |"
+    )
     print("| --- | --- | --- | --- | --- | --- |")
     for kind in kinds:
-        model = OnlineMedLDAClassifier(
-            classifier=kind, n_topics=40, random_state=0, n_threads=1
-        )
+        model = OnlineMedLDAClassifier(classifier=kind, n_topics=40, random_state=0, n_threads=1)
         order, spent, seen, memory = np.random.default_rng(0).permutation(len(y)), 0.0, 0, []
         while seen < n_docs:
             at = order[np.arange(seen, min(seen + 8192, n_docs)) % len(order)]

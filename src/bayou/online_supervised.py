@@ -19,9 +19,9 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import features, online_batch, online_margin, online_stream, topics
+from bayou.parts import features, online_batch, online_margin, online_state, online_stream, topics
 from bayou.parts import passive_aggressive as pa
-from bayou.parts.online_margin import How, State
+from bayou.parts.online_state import How, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F32, I64, Each
 from bayou.posterior import Posterior, unpack_vocabulary
@@ -41,9 +41,9 @@ _SHOWN: WeakKeyDictionary[Any, tuple[State, Examples, State]] = WeakKeyDictionar
 class OnlineSupervised(SupervisedEstimator, abstract=True):
     """Topics and weights that learn from mini-batches together.
 
-    What is learned is a function of the documents in their order and of nothing else: however a stream is cut
-    into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch that is
-    not full yet wait; predictions know what they teach, and it is taken back when the next come.
+    What is learned is a function of the documents in their order and of nothing else: however a stream is
+    cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch
+    that is not full yet wait; predictions know what they teach, and it is taken back when the next come.
 
     Attributes
     ----------
@@ -179,14 +179,14 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         how, n = self._how(p), examples.n_docs
         order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
         self.pending_ = pa.no_examples(examples.y)
-        self.state_ = online_margin.start(self.n_features_in_, examples.y.shape[1], how)
+        self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
         self._learn(p, how, n, p.n_passes, lambda i, lo, hi: pa.take(examples, order(i)[lo:hi]))
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples) -> None:
         """The documents in the order given, behind those that wait for their batch to be full."""
         how = self._how(p)
         if not hasattr(self, "state_"):
-            self.state_ = online_margin.start(self.n_features_in_, examples.y.shape[1], how)
+            self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
             self.pending_ = pa.no_examples(examples.y)
         waiting = pa.join(self.pending_, examples)
         n = waiting.n_docs // p.batch_size * p.batch_size
@@ -239,7 +239,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
             how = self._how(self._checked_parameters())
             with Workers(1) as workers:
-                state = online_margin.copy(self.state_)
+                state = online_state.copy(self.state_)
                 state = online_margin.learn(state, self.pending_, how, self.seed_, workers.each)
             _SHOWN[self] = cached = (self.state_, self.pending_, state)
         return cached[2]
@@ -257,7 +257,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
         state, how = self._current(), self._how(self._checked_parameters())
-        known = online_margin.topics_of(state, how)
+        known = online_state.topics_of(state, how)
         totals = state.scale * topics.topic_totals(state.raw)
         # summed anew: along a stream n_k and the single-precision n_vk round differently
         with Workers(1) as workers:
@@ -275,13 +275,13 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         damped = features.damped(counts, how.tf)
         pairs = topics.pairs_of(damped)._replace(terms=places.astype(np.int32))
         rows = online_batch.mean_rows(
-            online_margin.topics_of(state, how), terms.astype(np.int64), each
+            online_state.topics_of(state, how), terms.astype(np.int64), each
         )
-        weight = online_margin.term_weight(state.mass, state.seen_in[terms], how.idf)
+        weight = online_state.term_weight(state.mass, state.seen_in[terms], how.idf)
         return online_batch.averages(rows, how.alpha, weight, pairs, each)
 
     def _term_weight(self, state: State) -> F32:
-        return online_margin.term_weight(state.mass, state.seen_in, bool(self.idf))
+        return online_state.term_weight(state.mass, state.seen_in, bool(self.idf))
 
     # -- files ---------------------------------------------------------------------------------
 

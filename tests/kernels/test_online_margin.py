@@ -50,9 +50,7 @@ def test_local_conditional_is_that_of_the_own_document():
     spread = np.array([np.diag(RNG.random(n_topics)) + 0.1 for _ in range(n_tasks)])
     omega, kappa = RNG.random((1, n_tasks)), RNG.normal(size=(1, n_tasks))
     lean = kappa[0] @ mean
-    gram = sum(
-        o * (np.outer(m, m) + s) for o, m, s in zip(omega[0], mean, spread, strict=True)
-    )
+    gram = sum(o * (np.outer(m, m) + s) for o, m, s in zip(omega[0], mean, spread, strict=True))
     start, n, repeats = [2, 0, 1, 1], 3, 40_000
     want = np.exp(reference.local_logits(start, n, terms, rho, alpha, delta, lean, gram))
     log_phi = digamma(delta) - digamma(delta.sum(axis=0))
@@ -90,7 +88,11 @@ def test_expected_responses(kind):
     mean = RNG.normal(size=(n_tasks, n_topics))
     root = RNG.normal(size=(n_tasks, n_topics, n_topics))
     spread = root @ root.transpose(0, 2, 1)
-    y = np.sign(RNG.normal(size=(n_docs, n_tasks))) if kind == response.HINGE else mean[0, :1] + zbar[:, :2]
+    y = (
+        np.sign(RNG.normal(size=(n_docs, n_tasks)))
+        if kind == response.HINGE
+        else mean[0, :1] + zbar[:, :2]
+    )
     cost = np.full(y.shape, c)
     cost[2, 1] = 0.0
     omega, kappa = np.ones(y.shape), np.ones(y.shape)

@@ -17,9 +17,8 @@ from bayou import (
     load,
 )
 from bayou.data import MissingTargetsWarning, container
-from bayou.parts import online_margin
+from bayou.parts import online_state
 from bayou.testing.cases import always_threads, reloaded, same, saved
-
 
 
 def planted(n_docs, seed):
@@ -173,7 +172,9 @@ def test_documents_without_labels_teach_topics_alone():
     assert model.state_.topic.sum() == pytest.approx(
         2 * np.ceil(np.log1p(COUNTS.data)).sum(), rel=1e-9
     )
-    alone = OnlineMedLDAClassifier(**SHORT).partial_fit(COUNTS[:80], y[:80], classes=["ant", "bee", "cow"])
+    alone = OnlineMedLDAClassifier(**SHORT).partial_fit(
+        COUNTS[:80], y[:80], classes=["ant", "bee", "cow"]
+    )
     assert not alone.weights_.any()
 
 
@@ -286,7 +287,9 @@ def test_bad_input():
 
 
 def test_an_error_leaves_the_stream_as_it_was():
-    model = OnlineMedLDAClassifier(**SHORT).partial_fit(COUNTS[:70], THREE[:70], classes=np.unique(THREE))
+    model = OnlineMedLDAClassifier(**SHORT).partial_fit(
+        COUNTS[:70], THREE[:70], classes=np.unique(THREE)
+    )
     before = saved(model)
     for y in (["emu"] * 10, THREE[:9]):
         with pytest.raises(ValueError):
@@ -294,9 +297,13 @@ def test_an_error_leaves_the_stream_as_it_was():
     assert saved(model) == before
 
 
-@pytest.mark.parametrize("name", ["state.raw", "state.mean", "state.precision", "pending.indices", "classes"])
+@pytest.mark.parametrize(
+    "name", ["state.raw", "state.mean", "state.precision", "pending.indices", "classes"]
+)
 def test_damaged_files(name, tmp_path):
-    model = OnlineMedLDAClassifier(**SHORT).partial_fit(COUNTS[:70], THREE[:70], classes=np.unique(THREE))
+    model = OnlineMedLDAClassifier(**SHORT).partial_fit(
+        COUNTS[:70], THREE[:70], classes=np.unique(THREE)
+    )
     path = tmp_path / "model.bayou"
     model.save(path)
     arrays, manifest = container.load(path)
@@ -309,7 +316,9 @@ def test_damaged_files(name, tmp_path):
 
 def test_callbacks_and_time_stop_it():
     seen = []
-    model = OnlineMedLDAClassifier(**SHORT, batch_size=1, callbacks=lambda info: seen.append(info) or True)
+    model = OnlineMedLDAClassifier(
+        **SHORT, batch_size=1, callbacks=lambda info: seen.append(info) or True
+    )
     model.fit(COUNTS, THREE)
     assert len(seen) == 1
     assert model.n_iter_ == 160
@@ -324,7 +333,7 @@ def test_memory_is_that_of_the_state():
         model.partial_fit(COUNTS, THREE, classes=np.unique(THREE))
         sizes.add(sum(np.asarray(x).nbytes for x in model.state_))
     assert len(sizes) == 1
-    assert model.state_.scores.shape == (online_margin.N_SCORED, 4)
+    assert model.state_.scores.shape == (online_state.N_SCORED, 4)
     assert not model.pending_.n_docs
 
 

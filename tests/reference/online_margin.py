@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 def local_logits(z, n, terms, rho, alpha, delta, lean, gram):
     """ln p(z_n = k | rest) up to a constant, from the joint of ONE document.
 
-    ``lean`` = sum_i kappa_i mu_i and ``gram`` = sum_i omega_i (mu_i mu_i' + S_i), written out over all tokens.
+    ``lean`` = sum_i kappa_i mu_i and ``gram`` = sum_i omega_i (mu_i mu_i' + S_i), over all tokens.
     """
     n_topics = len(alpha)
     out = np.empty(n_topics)
@@ -27,8 +27,8 @@ def local_logits(z, n, terms, rho, alpha, delta, lean, gram):
 class Enumerated:
     """Mean field q(w) q(phi) q(Z, lambda) of the Gibbs classifier on a few tokens [Shi17] 5.3.
 
-    q(Z) factorises over documents; each is a table over all assignments. lambda is integrated out, which leaves
-    exp(-c zeta - b) with b = c sqrt(zeta^2 + zbar' S zbar).
+    q(Z) factorises over documents; each is a table over all assignments. lambda is integrated out, which
+    leaves exp(-c zeta - b) with b = c sqrt(zeta^2 + zbar' S zbar).
     """
 
     def __init__(self, docs, y, alpha, delta, precision, linear, cost, margin):

@@ -1,8 +1,8 @@
 """What a mini-batch of documents with labels needs under topics that stand still, and what it leaves behind.
 
-The topics are known as Dir(Delta_k), the weights of task i as N(mu_i, S_i). Terms of the batch have numbers of
-their own, 0, 1, ..., so that no loop here is longer than the batch. ``zbar`` = (start, number, topics, values)
-are rows of non-zeros as `response.zbar_rows` writes them.
+The topics are known as Dir(Delta_k), the weights of task i as N(mu_i, S_i). Terms of the batch have numbers
+of their own, 0, 1, ..., so that no loop here is longer than the batch. ``zbar`` = (start, number, topics,
+values) are rows of non-zeros as `response.zbar_rows` writes them.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
@@ -125,8 +125,8 @@ def _inverse(stream, b, floor, drawn):
 def respond(omega, kappa, zbar, weights, y, cost, ids, lo, hi, loss, drawn, seed, sweep):
     """(omega, kappa) of documents lo .. hi, with 1 / lambda drawn given zbar or at its expectation.
 
-    ``weights`` = (mean, spread), ``spread`` one covariance for each task or one for all; ``loss`` = (kind, width,
-    floor). Zero where the cost is: there is no label.
+    ``weights`` = (mean, spread), ``spread`` one covariance for each task or one for all; ``loss`` = (kind,
+    width, floor). Zero where the cost is: there is no label.
     """
     mean, spread = weights
     kind, width, floor = loss
@@ -217,8 +217,8 @@ def solve(mean, factor, linear, lo, hi):
 def ascend(mean, duals, lo, hi, rows, norms, y, cost, prior, stop):
     """Passive-aggressive step of tasks lo .. hi over a mini-batch, by dual coordinate ascent [Shi17].
 
-    As `passive_aggressive.average_batches`, with a cost for each document and task: ``duals`` carry the sign of
-    their pull and at most 2c, and ``mean`` moves by variance * sum_d dual_d zbar_d.
+    As `passive_aggressive.average_batches`, with a cost for each document and task: ``duals`` carry the sign
+    of their pull and at most 2c, and ``mean`` moves by variance * sum_d dual_d zbar_d.
     """
     variance, width, tube = prior
     n_rounds, tol = stop

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 
 F64 = NDArray[np.float64]
 
@@ -81,11 +84,11 @@ def progressive(model: Any, batches: Iterable[tuple[Any, Any]], *, classes: Any 
     (9, 1.0)
     """
     rows: list[tuple[int, int, float, float]] = []
-    ready, seen = bool(model.__sklearn_is_fitted__()), 0
+    ready, seen = _is_fitted(model), 0
     extra = {} if classes is None else {"classes": classes}
     for X, y in batches:
         if ready:
-            rows.append((seen, *_measured(model.predict(X), y, regression=_is_regressor(model))))
+            rows.append((seen, *_measured(model.predict(X), y, regression=is_regressor(model))))
         model.partial_fit(X, y, **extra)
         ready, seen = True, seen + len(_rows(y))
     n_seen, n_docs, accuracy, f1 = zip(*rows, strict=True) if rows else ((), (), (), ())
@@ -97,13 +100,12 @@ def progressive(model: Any, batches: Iterable[tuple[Any, Any]], *, classes: Any 
     )
 
 
-def _is_regressor(model: Any) -> bool:
-    return getattr(model, "_estimator_type", None) == "regressor" or _kind(model) == "regressor"
-
-
-def _kind(model: Any) -> str | None:
-    tags = model.__sklearn_tags__() if hasattr(model, "__sklearn_tags__") else None
-    return None if tags is None else tags.estimator_type
+def _is_fitted(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _rows(y: Any) -> NDArray[Any]:
@@ -123,7 +125,9 @@ def _measured(found: Any, y: Any, *, regression: bool) -> tuple[int, float, floa
     if n == 0:
         return 0, np.nan, np.nan
     if truth.ndim == 1:
-        right = float(np.mean([a == b for a, b in zip(truth.tolist(), found.tolist(), strict=True)]))
+        right = float(
+            np.mean([a == b for a, b in zip(truth.tolist(), found.tolist(), strict=True)])
+        )
         return n, right, right
     truth = truth.astype(np.int64)
     hits, total = float((found * truth).sum()), float(found.sum() + truth.sum())

@@ -3,9 +3,9 @@
     phi_k ~ Dir(beta)   theta_d ~ Dir(alpha)   z_dn ~ theta_d   w_dn ~ phi_z   w_i ~ N(0, sigma^2 I)
     zbar_d = sum_n rho_n e_z,   f_di = w_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
-What is known is q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i). A mini-batch is sampled under it, labels
-and words together, and what it teaches is added (`parts.online_margin`). Documents are then forgotten: memory
-does not grow with the stream. Two posteriors of the weights:
+What is known is q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i). A mini-batch is sampled under it,
+labels and words together, and what it teaches is added (`parts.online_margin`). Documents are then forgotten:
+memory does not grow with the stream. Two posteriors of the weights:
 
 ``gibbs``      the expected loss: precisions grow, steps become smaller by themselves
 ``averaging``  the loss of the mean: passive where a document is right, aggressive where not
@@ -31,7 +31,7 @@ from bayou.data.supervision import growth, merged_classes, read_labels, read_tar
 from bayou.kernels.response import HINGE, INSENSITIVE
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import number, one_of
-from bayou.parts import online_margin, online_stream
+from bayou.parts import online_state, online_stream
 from bayou.parts.topics import F64
 from bayou.response import Response
 from bayou.supervised import TopicClassifier, TopicRegressor
@@ -84,8 +84,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None: 1 for classes; for several labels a document by
-        how much the documents without the label outnumber those with it so far, from 1 to 4.
+        Factor on the cost of labels that a document has. None: 1 for classes; for several labels a document
+        by how much the documents without the label outnumber those with it so far, from 1 to 4.
     weight_floor : float, "auto" or None
         Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
         "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
@@ -103,7 +103,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
         Rounds over a mini-batch, sweeps of each, and those of them at first that do not count. None is 1 and
-        1, or 2 and 2. "averaging" needs two rounds: in the first, labels do not reach the topics.
+        1, or 2 and 2. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs" needs
+        its first sweep, where labels are strongest: leave burn_in at 0.
     ghost_factor : float
         How often each document counts, as if it came so many times.
     decay : float
@@ -118,7 +119,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     ----------
     classes_ : array
     state_ : State
-        Everything the next mini-batch needs; saved with the model, which goes on as if it had never been away.
+        Everything the next mini-batch needs; saved with the model, which goes on as if never away.
     weights_ : float64 array (topics, tasks)
         Two classes are one task, which speaks for the second.
 
@@ -284,10 +285,10 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
 class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
     """Max-margin topic model for numbers, one or several a document, that learns from a stream.
 
-    Targets are brought to mean 0 and deviation 1 by those that have come so far, so that ``cost``, ``epsilon``
-    and ``variance`` mean the same for all of them. Labels pull on the topics of the documents that weights are
-    learned from, and there are none to pull on those of a new document: predictions are corrected by a line
-    fitted to what was predicted of the latest documents before they were learned.
+    Targets are brought to mean 0 and deviation 1 by those that have come so far, so that ``cost``,
+    ``epsilon`` and ``variance`` mean the same for all of them. They pull on the topics of the documents that
+    weights are learned from, and nothing pulls on those of a new document: predictions are corrected by a
+    line fitted to what was predicted of the latest documents before they were learned.
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         """Weights as they are now, and how far predictions of documents to come were off."""
         state = self._current()
         n, k = state.mean.shape
-        centre, deviation = online_margin.scaling(state)
+        centre, deviation = online_state.scaling(state)
         slope, offset, noise = online_stream.corrected(state, n)
         scale = deviation * slope
         return Response(

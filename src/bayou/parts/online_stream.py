@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.parts import second_stage
-from bayou.parts.online_margin import N_SCORED, State
+from bayou.parts.online_state import N_SCORED, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
 

@@ -5,8 +5,8 @@ import pytest
 from tests.reference.online_margin import Enumerated
 
 from bayou.kernels import response
-from bayou.parts import online_margin, online_stream
-from bayou.parts.online_margin import How
+from bayou.parts import online_margin, online_rounds, online_state, online_stream
+from bayou.parts.online_state import How
 from bayou.parts.passive_aggressive import Examples
 from bayou.run.shards import Workers
 
@@ -29,7 +29,11 @@ def documents(n_docs=20, n_tasks=3, seed=0, numbers=False):
     counts[3] = 0  # an empty document is legal
     docs, terms = np.nonzero(counts)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(docs, minlength=n_docs))])
-    y = rng.normal(size=(n_docs, n_tasks)) if numbers else rng.choice([-1, 1], (n_docs, n_tasks)).astype(np.int8)
+    y = (
+        rng.normal(size=(n_docs, n_tasks))
+        if numbers
+        else rng.choice([-1, 1], (n_docs, n_tasks)).astype(np.int8)
+    )
     if numbers:
         y[5] = np.nan
     else:
@@ -40,7 +44,7 @@ def documents(n_docs=20, n_tasks=3, seed=0, numbers=False):
 def learn(settings, examples=None, n_batches=3):
     examples = documents() if examples is None else examples
     with Workers(1) as workers:
-        state = online_margin.start(N_TERMS, examples.y.shape[1], settings)
+        state = online_state.start(N_TERMS, examples.y.shape[1], settings)
         for _ in range(n_batches):
             state = online_margin.learn(state, examples, settings, 7, workers.each)
     return state
@@ -77,7 +81,7 @@ def test_averaging_moves_by_its_dual_variables(ghosts):
     zhat, y = rng.dirichlet(np.ones(N_TOPICS), 9), rng.choice([-1.0, 1.0], (9, 3))
     before, cost = rng.normal(size=(3, N_TOPICS)), np.full((9, 3), 2.0 * ghosts)
     with Workers(1) as workers:
-        mean, duals = online_margin.dual_step(before, zhat, y, cost, settings, workers.each)
+        mean, duals = online_rounds.dual_step(before, zhat, y, cost, settings, workers.each)
     tau = duals * y
     assert (tau >= 0).all()
     assert (tau <= 2 * cost).all()
@@ -145,7 +149,7 @@ def test_lambda_begins_at_one():
         seen["omega"], seen["kappa"] = omega.copy(), kappa.copy()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(online_margin.response, "start_rows", watched)
+        patch.setattr(online_rounds.response, "start_rows", watched)
         learn(settings, n_batches=1)
     y = documents().y
     assert np.array_equal(seen["omega"], np.where(y == 0, 0.0, 4.0))
@@ -207,7 +211,9 @@ def test_gibbs_mean_field_never_rises(seed):
     delta = rng.gamma(1.0, size=(3, 2)) + 0.3
     root = rng.normal(size=(2, 2, 2))
     precision = np.eye(2) + root @ root.transpose(0, 2, 1)
-    field = Enumerated(docs, y, np.array([0.4, 0.7]), delta, precision, rng.normal(size=(2, 2)), 1.3, 2.0)
+    field = Enumerated(
+        docs, y, np.array([0.4, 0.7]), delta, precision, rng.normal(size=(2, 2)), 1.3, 2.0
+    )
     now = field.objective()
     for _ in range(6):
         for step in (field.step_topics, field.step_weights, field.step_phi):
@@ -228,7 +234,7 @@ def test_many_sweeps_come_to_the_enumerated_update():
         np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 1.0]), y, np.full(2, 1.3)
     )
     rng = np.random.default_rng(0)
-    state = online_margin.start(3, 1, settings)._replace(
+    state = online_state.start(3, 1, settings)._replace(
         raw=rng.gamma(1.0, size=(3, n_topics)).astype(np.float32),
         precision=np.array([[[2.0, 0.5], [0.5, 1.0]]]), linear=np.array([[1.0, -2.0]]),
         yes=np.ones(1),
@@ -241,7 +247,7 @@ def test_many_sweeps_come_to_the_enumerated_update():
     field.step_weights()
     field.step_phi()
     with Workers(1) as workers:
-        after = online_margin.learn(online_margin.copy(state), examples, settings, 3, workers.each)
+        after = online_margin.learn(online_state.copy(state), examples, settings, 3, workers.each)
     assert np.allclose(after.raw + beta, field.delta, atol=0.03)
     assert np.allclose(after.precision, field.p, rtol=0.03, atol=0.03)
     assert np.allclose(after.linear, field.b, rtol=0.03, atol=0.03)
