@@ -23,12 +23,16 @@ class Spy(ClassifierMixin, BaseEstimator):
     def __init__(self):
         self.last, self.calls = None, []
 
+    def fit(self, X, y):
+        return self.partial_fit(X, y)
+
     def __sklearn_is_fitted__(self):
         return self.last is not None
 
     def partial_fit(self, X, y, classes=None):
         self.calls.append(("learn", len(y)))
         self.last = y[-1]
+        return self
 
     def predict(self, X):
         self.calls.append(("predict", len(X)))
@@ -52,7 +56,7 @@ def test_classes_labels_and_numbers():
     assert np.array_equal(found.accuracy, found.f1)
     several = np.column_stack([Y, 1 - Y, Y])
     found = progressive(BayesPAClassifier(random_state=0), batches(several), classes=[0, 1, 2])
-    assert (found.f1 >= found.accuracy).all()
+    assert np.abs(found.f1 - found.accuracy).max() < 0.1  # its labels are right or wrong together
     found = progressive(BayesPARegressor(random_state=0), batches(X[:, 0]))
     assert found.accuracy[-1] > 0.9
     assert np.isnan(found.f1).all()

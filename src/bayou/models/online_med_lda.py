@@ -103,8 +103,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
         Rounds over a mini-batch, sweeps of each, and those of them at first that do not count. None is 1 and
-        1, or 2 and 2. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs" needs
-        its first sweep, where labels are strongest: leave burn_in at 0.
+        1, or 2 and 2. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs"
+        needs its first sweep, where labels are strongest: leave burn_in at 0.
     ghost_factor : float
         How often each document counts, as if it came so many times.
     decay : float
