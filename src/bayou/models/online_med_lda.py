@@ -44,7 +44,7 @@ _CLASSES: dict[str, dict[str, Any]] = {
         "n_rounds": 1, "n_sweeps": 1,
     },
     "averaging": {
-        "alpha": 0.16, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 8,
+        "alpha": 0.16, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
@@ -97,7 +97,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     idf : bool
         Whether rare terms, by the documents so far, weigh more in a document's average topics.
     batch_size : int or None
-        Documents that are learned together; None is 64 or 8. As many as the corpus has, with `n_rounds` of 30
+        Documents that are learned together; None is 64 or 32. As many as the corpus has, with `n_rounds` of 30
         or so and "averaging", is batch MedLDA by collapsed sampling.
     n_passes : int
         Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
@@ -307,7 +307,9 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         Variance of a weight before the first document [sigma^2]; None is 0.00004.
     weight_floor : float, "auto" or None
         As in `OnlineMedLDAClassifier`, "auto" being 6.1 x cost; precision matrices are one a target.
-    beta, tf, idf, batch_size, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
+    batch_size : int or None
+        Documents that are learned together; None is 64 or 8.
+    beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.

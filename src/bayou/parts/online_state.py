@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,9 +81,10 @@ def topics_of(state: State, how: How) -> Topics:
 
 def copy(state: State) -> State:
     """A state that may change without this one."""
-    return state._replace(
-        **{n: x.copy() for n, x in state._asdict().items() if isinstance(x, np.ndarray)}
-    )
+    fields: dict[str, Any] = {
+        name: x.copy() if isinstance(x, np.ndarray) else x for name, x in state._asdict().items()
+    }
+    return State(**fields)
 
 
 def term_weight(mass: float, seen: F64, idf: bool) -> F32:
