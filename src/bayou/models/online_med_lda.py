@@ -84,8 +84,9 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None: 1 for classes; for several labels a document
-        by how much the documents without the label outnumber those with it so far, from 1 to 4.
+        Factor on the cost of labels that a document has. None is 1; but for several labels a document under
+        the floor of "gibbs", where every document weighs the same, it is by how much the documents without
+        the label outnumber those with it so far, from 1 to 8, and a factor on how far the score should be.
     weight_floor : float, "auto" or None
         Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
         "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
@@ -97,8 +98,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     idf : bool
         Whether rare terms, by the documents so far, weigh more in a document's average topics.
     batch_size : int or None
-        Documents that are learned together; None is 64 or 32. As many as the corpus has, with `n_rounds` of 30
-        or so and "averaging", is batch MedLDA by collapsed sampling.
+        Documents that are learned together; None is 64 or 32. As many as the corpus has, with `n_rounds` of
+        30 or so and "averaging", is batch MedLDA by collapsed sampling.
     n_passes : int
         Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
@@ -237,7 +238,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         return float(p.margin)
 
     def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
-        factor = p.positive_cost or (0.0 if self.multi_label_ else 1.0)
+        adapts = self.multi_label_ and p.gibbs and p.out_of_reach
+        factor = p.positive_cost or (0.0 if adapts else 1.0)
         return HINGE, float(p.margin), float(factor), True
 
     def _default_topics(self) -> int:

@@ -22,7 +22,7 @@ from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64, Each
 
 SCORE_ALL, SCORE_EVERY = 256, 8  # the first documents are all scored, then one in so many
-MOST_POSITIVE = 4.0
+MOST_POSITIVE = 8.0  # from 12 on rare labels are given to documents that do not have them
 _LEAST_SCALE = 1e-6
 
 
