@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
+    from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.text_model import TextModel
 
 _ROOMS = ("data", "datasets", "estimator", "metrics", "models", "posterior", "report", "testing")
@@ -34,6 +35,8 @@ __all__ = [
     "MedLDARegressor",
     "ModelFileError",
     "OnlineLDA",
+    "OnlineMedLDAClassifier",
+    "OnlineMedLDARegressor",
     "TextModel",
     "Vectorizer",
     "Vocabulary",

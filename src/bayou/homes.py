@@ -11,6 +11,8 @@ HOMES = {
     "MedLDARegressor": "bayou.models.med_lda",
     "ModelFileError": "bayou.data.errors",
     "OnlineLDA": "bayou.models.online_lda",
+    "OnlineMedLDAClassifier": "bayou.models.online_med_lda",
+    "OnlineMedLDARegressor": "bayou.models.online_med_lda",
     "TextModel": "bayou.text_model",
     "Vectorizer": "bayou.data.text",
     "Vocabulary": "bayou.data.vocabulary",

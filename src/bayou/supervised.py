@@ -45,7 +45,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
     def weights_(self) -> NDArray[np.float64]:
         """Weight of every topic in every task."""
         check_is_fitted(self)
-        return self.response_.weights
+        return self._rule().weights
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_") and hasattr(self, "response_")
@@ -54,6 +54,10 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+    def _rule(self) -> Response:
+        """The response without what only probabilities need, where a model has to compute that."""
+        return self.response_
 
     # -- inference under fixed topics ----------------------------------------------------------
 
@@ -79,7 +83,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         corpus = self._corpus(X, reset=False)
         with Workers(self.n_threads) as workers:
             zbar = self._features(corpus.counts, workers.each)
-        return scores(self.response_, zbar, corpus.counts)
+        return scores(self._rule(), zbar, corpus.counts)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Topic proportions of documents; rows sum to one, over all chains together.
@@ -152,6 +156,27 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         self.response_ = Response.from_arrays(arrays, shape)
 
 
+def weights_of(sample_weight: Any, n_docs: int, *, some: bool = True) -> F64:
+    """A factor for each document, one where none was given; ``some`` must be above zero."""
+    if sample_weight is None:
+        return np.ones(n_docs)
+    try:
+        given = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers; got {sample_weight!r:.80}") from None
+    if given.shape == ():
+        given = np.full(n_docs, float(given))
+    if given.shape != (n_docs,):
+        raise ValueError(
+            f"sample_weight must be one number a document, {n_docs} in all; got shape {given.shape}"
+        )
+    if not (np.isfinite(given) & (given >= 0)).all() or (some and not given.any()):
+        raise ValueError(
+            "sample_weight must be finite, not negative, and not zero for all documents"
+        )
+    return given
+
+
 def scores(resp: Response, zbar: F32, counts: csr_array) -> F64:
     """Scores (documents, tasks) from average topics, and from words where they take part."""
     # Row by row, so that a document's score does not depend on the documents around it.
@@ -175,7 +200,7 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
     def classes_(self) -> NDArray[Any]:
         """Classes or labels, in the order of columns."""
         check_is_fitted(self)
-        return self.response_.classes
+        return self._rule().classes
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores of documents: positive speaks for a class.
@@ -185,7 +210,7 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         float64 array (documents,) for two classes, else (documents, classes)
         """
         found = self._scores(X)
-        return found[:, 0] if self.response_.kind == "binary" else found
+        return found[:, 0] if self._rule().kind == "binary" else found
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each document or, for several labels a document, an indicator (documents, labels).
@@ -193,12 +218,12 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         A label is given where its score is positive, and the best one where none is.
         """
         found = self._scores(X)
-        return self.response_.answers(found)
+        return self._rule().answers(found)
 
     def predict_labels(self, X: Any) -> list[list[Any]]:
         """The labels of each document as lists; of one entry where documents have one class."""
         found = self.predict(X)
-        if self.response_.kind != "multi-label":
+        if self._rule().kind != "multi-label":
             return [[label] for label in found.tolist()]
         return [self.classes_[row > 0].tolist() for row in found]
 
@@ -220,7 +245,7 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         """
         found = self.predict(X)
         corpus = X if isinstance(X, Corpus) else None
-        if self.response_.kind == "multi-label":
+        if self._rule().kind == "multi-label":
             right, known = _same_labels(y, found, self.classes_, corpus)
         else:
             right, known = _same_class(y, found, self.classes_, corpus)

@@ -1,6 +1,11 @@
 """Which supervised models the laws are tried on, and what scikit-learn asks of them in vain."""
 
-from bayou import MedLDAClassifier, MedLDARegressor
+from bayou import (
+    MedLDAClassifier,
+    MedLDARegressor,
+    OnlineMedLDAClassifier,
+    OnlineMedLDARegressor,
+)
 
 SHORT = {"n_topics": 4, "n_sweeps": 8, "n_kept": 3}
 
@@ -17,13 +22,25 @@ MODELS = [
         {"refit": False},
     )
 ] + [MedLDAClassifier(**SHORT, loss="logistic", cost=4.0)]
+ONLINE = [
+    OnlineMedLDAClassifier(n_topics=4),
+    OnlineMedLDAClassifier(n_topics=4, classifier="averaging", batch_size=16),
+    OnlineMedLDAClassifier(n_topics=4, weight_floor=None, n_sweeps=2, batch_size=9, decay=0.99),
+    OnlineMedLDARegressor(n_topics=4),
+    OnlineMedLDARegressor(n_topics=4, regressor="averaging", batch_size=16, ghost_factor=2.0),
+]
 
 SKLEARN = [
     MedLDAClassifier(**SHORT),
     MedLDARegressor(**SHORT),
     MedLDAClassifier(),
     MedLDARegressor(),
+    OnlineMedLDAClassifier(),
+    OnlineMedLDAClassifier(classifier="averaging"),
+    OnlineMedLDARegressor(),
+    OnlineMedLDARegressor(regressor="averaging"),
 ]
+_KINDS = (MedLDAClassifier, MedLDARegressor, OnlineMedLDAClassifier, OnlineMedLDARegressor)
 
 _WORDS = "a weight is of a document's labels: its words shape the topics whatever it is"
 _NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
@@ -31,7 +48,7 @@ _NEGATIVE = "the check hands negative numbers to an estimator that says it takes
 
 def expected_to_fail(estimator):
     """Checks of scikit-learn that cannot hold, with the reason."""
-    if not isinstance(estimator, MedLDAClassifier | MedLDARegressor):
+    if not isinstance(estimator, _KINDS):
         return {}
     return {
         "check_sample_weight_equivalence_on_dense_data": _WORDS,

@@ -26,6 +26,7 @@ MODELS = [
     OnlineLDA(n_topics=3, n_passes=2, batch_size=16),
     OnlineLDA(n_topics=3, inference="hybrid", n_passes=2, batch_size=16, learn_alpha=True),
     *supervised.MODELS,
+    *supervised.ONLINE,
 ]
 LINEAR = [
     BayesPAClassifier(n_passes=2),
@@ -132,6 +133,8 @@ def test_private_classes_are_not_registered():
         "MedLDAClassifier",
         "MedLDARegressor",
         "OnlineLDA",
+        "OnlineMedLDAClassifier",
+        "OnlineMedLDARegressor",
     }
 
 

@@ -28,7 +28,15 @@ from bayou.data.label_forms import (
     one_array,
 )
 
-__all__ = ["Labels", "merged_classes", "read_labels", "read_targets", "signs"]
+__all__ = [
+    "Labels",
+    "growth",
+    "merged_classes",
+    "read_labels",
+    "read_targets",
+    "responses",
+    "signs",
+]
 
 
 def read_labels(
@@ -127,6 +135,30 @@ def signs(labels: Labels) -> npt.NDArray[np.int8]:
     out = np.asarray(2 * yes.toarray() - 1, np.int8)
     out[~labels.known] = 0
     return out
+
+
+def responses(labels: Labels) -> npt.NDArray[np.int8]:
+    """One column a task, and one of a class that no document has: what a class to come has seen so far."""
+    never = np.where(labels.known, -1, 0).astype(np.int8)
+    return np.column_stack([signs(labels), never])
+
+
+def growth(
+    old: npt.NDArray[Any], new: npt.NDArray[Any], binary: bool
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """Which older task each task comes from, and with which sign.
+
+    A class that is new comes from the last task, where every document was a no: it is as if it had been
+    announced before the first document. Two classes were one task, yes for the second.
+    """
+    place = {label: i for i, label in enumerate(old.tolist())}
+    never = 1 if binary else len(old)
+    source = [place.get(label, never) for label in new.tolist()]
+    sign = np.ones(len(new) + 1)
+    if binary:
+        sign[[i for i, s in enumerate(new.tolist()) if place.get(s) == 0]] = -1.0
+        source = [0 if label in place else never for label in new.tolist()]
+    return np.array([*source, never], np.intp), sign
 
 
 def read_targets(

@@ -17,11 +17,13 @@ from bayou.metrics.likelihood import (
     left_to_right,
     log_likelihood_rows,
 )
+from bayou.metrics.progressive import Progress, progressive
 from bayou.metrics.topics import diversity, exclusivity, frex, top_terms, topic_distances
 
 __all__ = [
     "ClassScore",
     "Outcomes",
+    "Progress",
     "RowScores",
     "c_v",
     "class_scores",
@@ -37,6 +39,7 @@ __all__ = [
     "npmi",
     "number_measures",
     "outcomes",
+    "progressive",
     "top_terms",
     "topic_distances",
 ]

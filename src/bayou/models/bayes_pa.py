@@ -34,37 +34,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import Labels, merged_classes, read_labels, read_targets, signs
+from bayou.data.supervision import growth, merged_classes, read_labels, read_targets, responses
 from bayou.linear_estimator import LinearEstimator
 from bayou.parameters import number
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.topics import F64
 
 _LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
-
-
-def responses(labels: Labels) -> NDArray[np.int8]:
-    """One column a task, and one of a class that no document has: what a class to come has seen so far."""
-    never = np.where(labels.known, -1, 0).astype(np.int8)
-    return np.column_stack([signs(labels), never])
-
-
-def growth(
-    old: NDArray[Any], new: NDArray[Any], binary: bool
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Which older task each task comes from, and with which sign.
-
-    A class that is new comes from the last task, where every document was a no: it is as if it had been
-    announced before the first document. Two classes were one task, yes for the second.
-    """
-    place = {label: i for i, label in enumerate(old.tolist())}
-    never = 1 if binary else len(old)
-    source = [place.get(label, never) for label in new.tolist()]
-    sign = np.ones(len(new) + 1)
-    if binary:
-        sign[[i for i, s in enumerate(new.tolist()) if place.get(s) == 0]] = -1.0
-        source = [0 if label in place else never for label in new.tolist()]
-    return np.array([*source, never], np.intp), sign
 
 
 def _gibbs(model: Any) -> bool:

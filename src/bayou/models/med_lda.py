@@ -34,7 +34,7 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor
+from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
 
 SAMPLERS = ("auto", "gibbs", "light")
 _MOST_COST = 1e8  # kernels square it in single precision
@@ -303,27 +303,6 @@ class MedLDAClassifier(TopicClassifier, _MedLDA):
 
 def _default_topics(multi: bool, n_tasks: int) -> int:
     return int(np.clip(n_tasks if multi else 4 * n_tasks, 40, 400))
-
-
-def weights_of(sample_weight: Any, n_docs: int) -> F64:
-    """A factor for each document, one where none was given."""
-    if sample_weight is None:
-        return np.ones(n_docs)
-    try:
-        given = np.asarray(sample_weight, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must be numbers; got {sample_weight!r:.80}") from None
-    if given.shape == ():
-        given = np.full(n_docs, float(given))
-    if given.shape != (n_docs,):
-        raise ValueError(
-            f"sample_weight must be one number a document, {n_docs} in all; got shape {given.shape}"
-        )
-    if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
-        raise ValueError(
-            "sample_weight must be finite, not negative, and not zero for all documents"
-        )
-    return given
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,0 +1,307 @@
+"""The base of topic models that learn topics and weights from a stream: mini-batches, what waits, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.data.container import pack_strings
+from bayou.data.corpus import Corpus
+from bayou.data.errors import ModelFileError
+from bayou.kernels import rng
+from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
+from bayou.parts import features, online_batch, online_margin, online_state, online_stream, topics
+from bayou.parts import passive_aggressive as pa
+from bayou.parts.online_state import How, State
+from bayou.parts.passive_aggressive import Examples
+from bayou.parts.topics import F32, I64, Each
+from bayou.posterior import Posterior, unpack_vocabulary
+from bayou.run import checkpoint, loop
+from bayou.run.loop import Info
+from bayou.run.shards import Workers
+from bayou.supervised import SupervisedEstimator, weights_of
+
+CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
+FLOOR = 1000.0 / 164.0  # of lambda, in units of cost x margin
+
+# Models with documents that wait, and what they know with those. Not an attribute, since asking changes none.
+_SHOWN: WeakKeyDictionary[Any, tuple[State, Examples, State]] = WeakKeyDictionary()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineSupervised(SupervisedEstimator, abstract=True):
+    """Topics and weights that learn from mini-batches together.
+
+    What is learned is a function of the documents in their order and of nothing else: however a stream is
+    cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch
+    that is not full yet wait; predictions know what they teach, and it is taken back when the next come.
+
+    Attributes
+    ----------
+    state_ : State
+        Everything known after the last full mini-batch.
+    pending_ : Examples
+        The documents after it, fewer than `batch_size`.
+    """
+
+    n_topics: int | None = None
+    alpha: float | ArrayLike | None = None
+    beta: float = 0.1
+    cost: float | None = None
+    variance: float | None = None
+    idf: bool = True
+    batch_size: int | None = None
+    n_passes: int = 2
+    n_rounds: int | None = None
+    n_sweeps: int | None = None
+    burn_in: int = 0
+    ghost_factor: float = 1.0
+    decay: float = 1.0
+    weight_floor: float | str | None = "auto"
+
+    # -- what a model says about itself --------------------------------------------------------
+
+    def _posterior_kind(self) -> tuple[str, str]:
+        """The name and the value of the parameter that chooses between the two posteriors."""
+        raise TypeError(f"{type(self).__name__} does not say which posterior it has")
+
+    def _defaults(self) -> dict[str, Any]:
+        """What parameters left at None are."""
+        raise TypeError(f"{type(self).__name__} does not say what its defaults are")
+
+    def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
+        """Kind of loss, its width, the factor of a yes, and whether a cost is the same for all tasks."""
+        raise TypeError(f"{type(self).__name__} does not say what it loses")
+
+    def _unit(self, p: SimpleNamespace) -> float:
+        """What a score is when it is right."""
+        raise TypeError(f"{type(self).__name__} does not say how large its scores are")
+
+    def _default_topics(self) -> int:
+        """Number of topics where none was given."""
+        raise TypeError(f"{type(self).__name__} does not say how many topics it has")
+
+    # -- the door ------------------------------------------------------------------------------
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        p = self._parameters()
+        name, posterior = self._posterior_kind()
+        one_of(name, posterior, ("averaging", "gibbs"))
+        p.gibbs = posterior == "gibbs"
+        for key, value in self._defaults().items():
+            if getattr(p, key) is None:
+                setattr(p, key, value)
+        given = SimpleNamespace(**{**vars(p), "n_topics": 1 if p.n_topics is None else p.n_topics})
+        counts = ("n_topics", "batch_size", "n_passes", "n_rounds", "n_sweeps")
+        check_parameters(given, counts, ("beta", "cost", "variance", "max_time"))
+        whole("burn_in", p.burn_in, 0)
+        if p.burn_in >= p.n_sweeps:
+            raise ValueError(f"burn_in must be below n_sweeps = {p.n_sweeps}; got {p.burn_in}")
+        number("ghost_factor", p.ghost_factor, 1e-6, 1e6)
+        number("decay", p.decay, 1e-6, 1.0)
+        one_of("tf", p.tf, features.DAMPINGS)
+        size = p.n_topics if p.n_topics is not None else np.size(p.alpha)
+        resolve_alpha(p.alpha, max(int(size), 1))
+        self._check_floor(p, name)
+        return p
+
+    def _check_floor(self, p: SimpleNamespace, name: str) -> None:
+        """What the parameter comes to: a number, 0 for none."""
+        given, unit = p.weight_floor, p.cost * self._unit(p)
+        p.floor = 0.0 if given is None else given
+        if isinstance(given, str):
+            one_of("weight_floor", given, ("auto",))
+            p.floor = FLOOR * unit if p.gibbs else 0.0
+        elif given is not None:
+            number("weight_floor", given, 1e-12)
+            if not p.gibbs:
+                raise ValueError(f"weight_floor belongs to {name}='gibbs'; leave it at 'auto'")
+        p.out_of_reach = p.floor >= 4.0 * unit
+
+    def _how(self, p: SimpleNamespace) -> How:
+        """The settings of a step, once it is known what kind of responses there are."""
+        n_topics = self._n_topics(p)
+        loss, width, positive, alike = self._loss(p)
+        return How(
+            gibbs=p.gibbs, loss=loss, width=width, variance=float(p.variance), floor=float(p.floor),
+            shared=bool(p.gibbs and alike and p.out_of_reach), positive=positive,
+            alpha=resolve_alpha(p.alpha, n_topics), beta=float(p.beta), n_rounds=int(p.n_rounds),
+            n_sweeps=int(p.n_sweeps), burn_in=int(p.burn_in), ghosts=float(p.ghost_factor),
+            decay=float(p.decay), tf=p.tf, idf=bool(p.idf),
+        )  # fmt: skip
+
+    def _n_topics(self, p: SimpleNamespace) -> int:
+        if p.n_topics is not None:
+            return int(p.n_topics)
+        if hasattr(self, "state_"):
+            return len(self.state_.topic)
+        return len(p.alpha) if np.ndim(p.alpha) else self._default_topics()
+
+    def _documents(self, X: Any, *, reset: bool) -> Corpus:
+        corpus = self._corpus(X, reset=reset)
+        if reset:
+            self._names = corpus.vocabulary
+        if self.tf == "none" and corpus.is_fractional:
+            corpus.tokens()  # warns that counts are rounded
+        return corpus
+
+    def _examples(
+        self, corpus: Corpus, y: NDArray[Any], sample_weight: Any, p: SimpleNamespace, some: bool
+    ) -> Examples:
+        """All documents: those without a response still teach topics."""
+        counts = corpus.counts
+        costs = p.cost * weights_of(sample_weight, corpus.n_docs, some=some)
+        parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
+        return Examples(*parts, counts.data.astype(np.float64), y, costs)
+
+    def _check_stream(self, how: How, n_tasks: int) -> None:
+        """Refuse to go on with parameters that the state was not made for."""
+        state, wanted = self.state_, (1 if how.shared else n_tasks) if how.gibbs else 0
+        if len(state.precision) != wanted or len(state.topic) != len(how.alpha):
+            raise ValueError(
+                "n_topics, the posterior and what its precision depends on (weight_floor, cost, margin) "
+                "cannot change within a stream; begin another model"
+            )
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def _learn_all(self, p: SimpleNamespace, examples: Examples) -> None:
+        """`n_passes` over the documents, each in its own keyed order."""
+        how, n = self._how(p), examples.n_docs
+        order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
+        self.pending_ = pa.no_examples(examples.y)
+        self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
+        self._learn(p, how, n, p.n_passes, lambda i, lo, hi: pa.take(examples, order(i)[lo:hi]))
+
+    def _learn_more(self, p: SimpleNamespace, examples: Examples) -> None:
+        """The documents in the order given, behind those that wait for their batch to be full."""
+        how = self._how(p)
+        if not hasattr(self, "state_"):
+            self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
+            self.pending_ = pa.no_examples(examples.y)
+        waiting = pa.join(self.pending_, examples)
+        n = waiting.n_docs // p.batch_size * p.batch_size
+        self.pending_ = pa.take(waiting, np.arange(n, waiting.n_docs))
+        self._learn(p, how, n, 1, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)))
+
+    def _order(self, n_docs: int, n: int) -> I64:
+        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
+        return np.asarray(rng.shuffled(n_docs, key), np.int64)
+
+    def _learn(
+        self,
+        p: SimpleNamespace,
+        how: How,
+        n_docs: int,
+        n_passes: int,
+        batch: Callable[[int, int, int], Examples],
+    ) -> None:
+        """Learn whole chunks of mini-batches until they are through or somebody says stop."""
+        begin, name = self.state_, type(self).__name__
+        size = max(CHUNK // p.batch_size, 1) * p.batch_size
+        todo = iter([(n, lo) for n in range(n_passes) for lo in range(0, n_docs, size)])
+        last = begin.step + n_passes * -(-n_docs // p.batch_size)
+        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
+
+            def step(state: State) -> tuple[State, Info | None]:
+                job = next(todo, None)
+                if job is None:
+                    return state, None
+                n, first = job
+                for lo in range(first, min(first + size, n_docs), p.batch_size):
+                    some = batch(n, lo, min(lo + p.batch_size, n_docs))
+                    # counts change in place: an error later on must not part them from the rest
+                    self.state_ = state = online_margin.learn(
+                        state, some, how, self.seed_, workers.each
+                    )
+                return state, Info(state.step, last, self._posterior_kind()[1], np.nan, 0.0)
+
+            loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+        self.n_iter_ = self.state_.step
+
+    # -- what is known now ---------------------------------------------------------------------
+
+    def _current(self) -> State:
+        """The state with what the documents of the last, unfinished batch teach."""
+        check_is_fitted(self)
+        if not self.pending_.n_docs:
+            return self.state_
+        cached = _SHOWN.get(self)
+        if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
+            how = self._how(self._checked_parameters())
+            with Workers(1) as workers:
+                state = online_state.copy(self.state_)
+                state = online_margin.learn(state, self.pending_, how, self.seed_, workers.each)
+            _SHOWN[self] = cached = (self.state_, self.pending_, state)
+        return cached[2]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")
+
+    @property
+    def vocabulary_(self) -> Any:
+        """The terms by name, or None."""
+        check_is_fitted(self)
+        return self._names
+
+    @property
+    def posterior_(self) -> Posterior:  # type: ignore[override]
+        """The topics as they are now."""
+        state, how = self._current(), self._how(self._checked_parameters())
+        known = online_state.topics_of(state, how)
+        totals = state.scale * topics.topic_totals(state.raw)
+        # summed anew: along a stream n_k and the single-precision n_vk round differently
+        with Workers(1) as workers:
+            every = np.arange(len(state.raw), dtype=np.int64)
+            rows = online_batch.mean_rows(known._replace(topic=totals), every, workers.each)
+        return Posterior(
+            rows=rows, alpha=how.alpha, beta=how.beta, topic_tokens=totals, scores=np.zeros(0),
+            score_steps=np.zeros(0, np.int64), vocabulary=self._names,
+        )  # fmt: skip
+
+    def _features(self, counts: csr_array, each: Each) -> F32:
+        """Average topics of documents, from the rows of their own terms alone."""
+        state, how = self._current(), self._how(self._checked_parameters())
+        terms, places = np.unique(counts.indices, return_inverse=True)
+        damped = features.damped(counts, how.tf)
+        pairs = topics.pairs_of(damped)._replace(terms=places.astype(np.int32))
+        rows = online_batch.mean_rows(
+            online_state.topics_of(state, how), terms.astype(np.int64), each
+        )
+        weight = online_state.term_weight(state.mass, state.seen_in[terms], how.idf)
+        return online_batch.averages(rows, how.alpha, weight, pairs, each)
+
+    def _term_weight(self, state: State) -> F32:
+        return online_state.term_weight(state.mass, state.seen_in, bool(self.idf))
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
+        waiting = checkpoint.arrays_of(self.pending_, "pending")
+        return checkpoint.arrays_of(self.state_) | waiting | names
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        state = checkpoint.state_of(State, arrays)
+        pending = checkpoint.state_of(Examples, arrays, "pending")
+        if not online_stream.sound(state, pending):
+            raise ModelFileError("the model file's arrays do not fit each other; save it again")
+        self.state_, self.pending_ = state, pending
+        try:
+            how = self._how(self._checked_parameters())
+            self._check_stream(how, len(state.mean))
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
+        self._names = unpack_vocabulary(arrays.get("vocabulary"), len(state.raw))
+
+    def _n_columns(self) -> int:
+        return len(self.state_.raw)
