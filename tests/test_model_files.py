@@ -13,9 +13,10 @@ from sklearn.base import clone
 from tests.reference.blocks import block_corpus
 
 import bayou
-from bayou import LDA, BayesPAClassifier, BayesPARegressor, ModelFileError, OnlineLDA
+from bayou import LDA, ModelFileError, OnlineLDA
 from bayou.data import container, header
 from bayou.estimator import Estimator
+from bayou.homes import HOMES
 from bayou.testing.cases import saved
 
 CORPUS, _ = block_corpus(n_docs=60)
@@ -274,9 +275,10 @@ def test_missing_files_are_missing(tmp_path):
 
 
 def test_kinds_are_the_public_models():
-    assert Estimator.kinds == {
-        "BayesPAClassifier": BayesPAClassifier,
-        "BayesPARegressor": BayesPARegressor,
-        "LDA": LDA,
-        "OnlineLDA": OnlineLDA,
-    }
+    """Nothing but what `bayou` shows under its own name can be named by a model file."""
+    models = {name: home for name, home in HOMES.items() if home.startswith("bayou.models.")}
+    for name in models:
+        getattr(bayou, name)
+    mine = {n: k for n, k in Estimator.kinds.items() if k.__module__.startswith("bayou.models.")}
+    assert {n: k.__module__ for n, k in mine.items()} == models
+    assert all(getattr(bayou, name) is kind for name, kind in mine.items())

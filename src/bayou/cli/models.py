@@ -47,7 +47,7 @@ def models(
     if name is None and not as_json:
         for root, (classifier, regressor) in families.items():
             typer.echo(root)
-            typer.echo(f"{_INDENT}{classifier} with --label, {regressor} with --target.")
+            typer.echo(f"{_INDENT}{classifier} with --label,\n{_INDENT}{regressor} with --target")
 
 
 def parameters_of(kind: type[Estimator]) -> dict[str, object]:
