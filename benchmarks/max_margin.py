@@ -135,9 +135,27 @@ def med(**settings: Any) -> Callable[[Task, int], tuple[Any, float]]:
         model = kind(random_state=seed, n_threads=1, **settings).fit(task.train)
         if task.kind == "numbers":
             return model.predict(task.test), model.response_.share
-        return model.decision_function(task.test), model.response_.share
+        scores = model.decision_function(task.test)
+        return scores, topics_share(model.response_, task, scores)
 
     return run
+
+
+def topics_share(response: Any, task: Task, scores: Any) -> float:
+    """The topics' part of the test documents' margins.
+
+    Of classes: of what the winner is ahead of the runner-up; of labels: of the positive scores.
+    """
+    if response.words is None:
+        return 1.0
+    direct = unit_words(task.test.counts, response.word_weight) @ response.words
+    topic = np.reshape(scores, direct.shape) - direct - response.intercept
+    if task.kind == "labels" or scores.ndim == 1:
+        return float(topic[scores > 0].sum() / scores[scores > 0].sum())
+    best = np.argsort(scores, axis=1)[:, -2:]
+    at = np.arange(len(scores))
+    lead = scores[at, best[:, 1]] - scores[at, best[:, 0]]
+    return float((topic[at, best[:, 1]] - topic[at, best[:, 0]]).sum() / lead.sum())
 
 
 def linear(task: Task, seed: int) -> tuple[Any, float]:

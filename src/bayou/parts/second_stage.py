@@ -159,16 +159,12 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
     n_topics, n_tasks = seen.chain.shape
     weights, intercept = seen.chain, np.zeros(n_tasks)
     words = np.zeros((0, n_tasks))
-    out = scores = seen.zbar.astype(np.float64) @ weights
+    scores, share = seen.zbar.astype(np.float64) @ weights, 1.0
     if plan.refit or plan.q > 0:
         weights, words, intercept = _margins(seen, plan, np.arange(len(seen.y)))
-        out = scores = _total(seen, weights, words, intercept, plan.q)
-        if plan.q > 0:
-            scores = np.zeros_like(out)
-            part = np.arange(len(seen.y)) % N_FOLDS
-            for fold in range(N_FOLDS):
-                fitted = _margins(seen, plan, np.flatnonzero(part != fold))
-                scores[part == fold] = _total(seen, *fitted, plan.q)[part == fold]
+        scores = _total(seen, weights, words, intercept, plan.q)
+    if plan.q > 0:  # words know the documents they were fitted to
+        scores, share = _folded(seen, plan, labels.kind)
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     known = np.flatnonzero(labels.known[order])
     if labels.kind == "multi-class":
@@ -176,7 +172,6 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
     else:
         for i in range(n_tasks):
             slope[i], offset[i] = sigmoid(scores[known, i], seen.y[known, i])
-    share = 1.0 if plan.q == 0 else _share(seen.zbar @ weights, out, labels.kind)
     none = np.zeros((0, n_topics, n_topics))
     return Response(
         kind=labels.kind, classes=labels.classes, weights=np.ascontiguousarray(weights),
@@ -185,6 +180,18 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
         noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
         n_members=seen.n_members, **_beside(seen, words, plan.q),
     )  # fmt: skip
+
+
+def _folded(seen: Evidence, plan: Plan, kind: str) -> tuple[F64, float]:
+    """Scores of documents by weights fitted without them, and the topics' share of the margins."""
+    scores, mine = np.zeros(seen.y.shape), np.zeros(seen.y.shape)
+    part = np.arange(len(seen.y)) % N_FOLDS
+    for fold in range(N_FOLDS):
+        at = part == fold
+        fitted = _margins(seen, plan, np.flatnonzero(~at))
+        scores[at] = _total(seen, *fitted, plan.q)[at]
+        mine[at] = seen.zbar[at] @ fitted[0]
+    return scores, _share(mine, scores, kind)
 
 
 def _beside(seen: Evidence, words: F64, q: float) -> dict[str, Any]:
