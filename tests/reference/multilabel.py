@@ -1,5 +1,6 @@
-"""Slow, obvious twins of the measures of label sets and rankings, by loops over documents, labels and pairs."""
+"""Slow, obvious twins of the measures of label sets and rankings: loops over documents, labels, pairs."""
 
+import itertools
 import math
 
 import numpy as np
@@ -95,8 +96,6 @@ def best_f1(truth, scores):
 
 def best_micro_f1(truth, scores):
     """The best micro-F1 over one threshold a label, trying every combination."""
-    import itertools
-
     cuts = [[-math.inf, *column] for column in scores.T]
     best = 0.0
     for t in itertools.product(*cuts):

@@ -1,8 +1,8 @@
 """How well sets of labels are predicted, and how well labels are ranked.
 
-Truth and predictions are matrices of 0 and 1 with a row for each document and a column for each label, scores
-are matrices of numbers of the same shape; each may be dense or sparse, and what a sparse matrix does not store
-is a zero. Nothing of size documents x labels is made on the way: 20,000 labels are fine.
+Truth and predictions are matrices of 0 and 1 with a row for each document and a column for each label,
+scores are matrices of numbers of the same shape; each may be dense or sparse, and what a sparse matrix does
+not store is a zero. Nothing of size documents x labels is made on the way: 20,000 labels are fine.
 
 Where a fraction is 0/0 the answer is a convention, not a fact, and so it is a parameter.
 """

@@ -1,7 +1,8 @@
 """Labels in the order of their scores, document by document.
 
 Equal scores are put in the order of the columns, so that no measure depends on how a sort treats ties; only
-`coverage_error` and `label_ranking_average_precision`, which are scikit-learn's, count a tie against the model.
+`coverage_error` and `label_ranking_average_precision`, which are scikit-learn's, count a tie against the
+model.
 """
 
 from __future__ import annotations

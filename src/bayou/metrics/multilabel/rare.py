@@ -1,7 +1,7 @@
 """Measures in which a rare label counts for more: propensity-scored precision [Jain16].
 
-[Jain16] Jain, Prabhu, Varma. Extreme multi-label loss functions for recommendation, tagging, ranking and other
-missing label applications. KDD 2016.
+[Jain16] Jain, Prabhu, Varma. Extreme multi-label loss functions for recommendation, tagging, ranking and
+other missing label applications. KDD 2016.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from bayou.metrics.multilabel.inputs import (
 def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
     """How likely a label is to be noted where it applies, from its frequency in training [Jain16] section 5.
 
-    p_l = 1 / (1 + C exp(-a ln(N_l + b))) with C = (ln N - 1)(b + 1)^a, N documents, N_l of them with the label.
+    p_l = 1 / (1 + C exp(-a ln(N_l + b))) with C = (ln N - 1)(b + 1)^a, N documents,
+    N_l of them with the label.
 
     Parameters
     ----------
@@ -57,8 +58,8 @@ def propensity_precision_at_k(
 ) -> float:
     """Precision of the k best labels with weights 1 / propensity, over the most that could be had (PSP@k).
 
-    The gains of all documents are added up before the division, as [Jain16] do, so that documents without labels
-    count neither way; NaN where no document has a label.
+    The gains of all documents are added up before the division, as [Jain16] do, so that documents without
+    labels count neither way; NaN where no document has a label.
 
     Parameters
     ----------

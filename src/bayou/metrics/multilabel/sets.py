@@ -100,8 +100,8 @@ def macro_scores(
     both_empty : float
         What all four are for a label that no document has and none is given.
     one_empty : float
-        Precision of a label that some document has and none is given, and recall of one that is given but that
-        no document has.
+        Precision of a label that some document has and none is given, and recall of one that is given but
+        that no document has.
     labels : {"all", "present"}
         Average over all labels, or over those that a document of ``truth`` has. The first is lower where
         test data lack labels.
