@@ -14,12 +14,24 @@ if TYPE_CHECKING:
     from bayou.estimator import load
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
+    from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
     from bayou.text_model import TextModel
+    from bayou.thresholds.classifier import ThresholdedClassifier
 
-_ROOMS = ("data", "datasets", "estimator", "metrics", "models", "posterior", "report", "testing")
+_ROOMS = (
+    "data",
+    "datasets",
+    "estimator",
+    "metrics",
+    "models",
+    "posterior",
+    "report",
+    "testing",
+    "thresholds",
+)
 
 __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
@@ -27,6 +39,8 @@ __all__ = [
     "LDA",
     "BayesPAClassifier",
     "BayesPARegressor",
+    "BlockChainEnsemble",
+    "BlockClassifierChain",
     "Corpus",
     "DataError",
     "Explanation",
@@ -35,6 +49,7 @@ __all__ = [
     "ModelFileError",
     "OnlineLDA",
     "TextModel",
+    "ThresholdedClassifier",
     "Vectorizer",
     "Vocabulary",
     "__version__",

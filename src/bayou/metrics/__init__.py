@@ -1,5 +1,6 @@
 """Measures of topics and of their predictions: pure functions of arrays."""
 
+from bayou.metrics import multilabel
 from bayou.metrics.coherence import c_v, npmi
 from bayou.metrics.likelihood import (
     RowScores,
@@ -20,6 +21,7 @@ __all__ = [
     "frex",
     "left_to_right",
     "log_likelihood_rows",
+    "multilabel",
     "npmi",
     "top_terms",
     "topic_distances",

@@ -6,13 +6,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array
 
 from bayou.metrics.multilabel.inputs import (
     Floats,
     Ints,
     Scores,
     dense,
+    is_sparse,
     read_indicator,
     read_scores,
     row_chunks,
@@ -42,10 +43,10 @@ def _area(positives: Floats, twice: int, n_all: int) -> float:
     return (twice - n_1 * n_1) / (2 * n_1 * n_0)
 
 
-def _positive_scores(true: csr_array, scores: Scores) -> Floats:
+def positive_scores(true: csr_array, scores: Scores) -> Floats:
     """The scores of the pairs that are true."""
     rows = np.repeat(np.arange(true.shape[0]), np.diff(true.indptr))
-    if not issparse(scores):
+    if not is_sparse(scores):
         return np.asarray(scores[rows, true.indices], np.float64)
     wanted, stored = _places(true), _places(scores)
     at = np.minimum(np.searchsorted(stored, wanted), max(0, len(stored) - 1))
@@ -73,8 +74,8 @@ def micro_auc(truth: Any, scores: Any) -> float:
     true = read_indicator("truth", truth)
     given = read_scores(scores, true.shape)
     n_docs, n_labels = true.shape
-    positives = np.sort(_positive_scores(true, given))
-    if issparse(given):
+    positives = np.sort(positive_scores(true, given))
+    if is_sparse(given):
         zeros = _twice_wins(positives, np.zeros(1)) * (n_docs * n_labels - given.nnz)
         return _area(positives, zeros + _twice_wins(positives, given.data), n_docs * n_labels)
     twice = sum(
@@ -93,7 +94,7 @@ def macro_auc(truth: Any, scores: Any) -> LabelMean:
     """
     true = csc_array(read_indicator("truth", truth))
     given = read_scores(scores, true.shape)
-    columns: Any = csc_array(given) if issparse(given) else given
+    columns: Any = csc_array(given) if is_sparse(given) else given
     n_docs = true.shape[0]
     n_each = np.diff(true.indptr)
     areas = []

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
-Scores = Floats | csr_array
+Scores = Any  # Floats or csr_array
 
 CHUNK = 4_000_000  # entries that are made dense at a time: 32 MB
 
@@ -21,7 +21,7 @@ CHUNK = 4_000_000  # entries that are made dense at a time: 32 MB
 def read_indicator(name: str, given: Any, like: tuple[int, int] | None = None) -> csr_array:
     """A matrix of 0 and 1 as csr_array of int64 that stores the ones alone."""
     matrix = _matrix(name, given, like)
-    values = matrix.data if sparse.issparse(matrix) else matrix
+    values = matrix.data if is_sparse(matrix) else matrix
     if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
         raise ValueError(
             f"{name} must hold 0 and 1 only, a row for each document and a column for each label; "
@@ -36,7 +36,7 @@ def read_indicator(name: str, given: Any, like: tuple[int, int] | None = None) -
 def read_scores(given: Any, like: tuple[int, int] | None = None) -> Scores:
     """Scores as a float64 array, or as csr_array where they came sparse."""
     matrix = _matrix("scores", given, like)
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         matrix = csr_array(matrix).astype(np.float64)
         matrix.sum_duplicates()
         finite = np.isfinite(matrix.data).all()
@@ -45,11 +45,11 @@ def read_scores(given: Any, like: tuple[int, int] | None = None) -> Scores:
         finite = np.isfinite(matrix).all()
     if not finite:
         raise ValueError("scores must be finite; got NaN or inf")
-    return matrix  # type: ignore[no-any-return]
+    return matrix
 
 
 def _matrix(name: str, given: Any, like: tuple[int, int] | None) -> Any:
-    matrix = given if sparse.issparse(given) else np.asarray(given)
+    matrix = given if is_sparse(given) else np.asarray(given)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
             f"{name} must be a matrix (documents, labels) with at least one of each; "
@@ -58,6 +58,11 @@ def _matrix(name: str, given: Any, like: tuple[int, int] | None) -> Any:
     if like is not None and matrix.shape != like:
         raise ValueError(f"{name} has shape {matrix.shape}, but truth has {like}; give equal ones")
     return matrix
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix is one of scipy's sparse ones; a plain bool, so that type checkers narrow nothing."""
+    return bool(sparse.issparse(matrix))
 
 
 def row_chunks(n_docs: int, n_labels: int) -> Iterator[slice]:
@@ -69,7 +74,7 @@ def row_chunks(n_docs: int, n_labels: int) -> Iterator[slice]:
 
 def dense(part: Any) -> Any:
     """A dense array of a part that may be sparse."""
-    return part.toarray() if sparse.issparse(part) else part
+    return part.toarray() if is_sparse(part) else part
 
 
 def largest(rows: Floats, k: int) -> Ints:

@@ -98,7 +98,8 @@ def precision_at_k(
 
     def measure(true: Bits, given: Floats) -> Floats:
         k_checked = check_k(k, true.shape[1])
-        return np.take_along_axis(true, largest(given, k_checked), axis=1).mean(axis=1)
+        hits = np.take_along_axis(true, largest(given, k_checked), axis=1)
+        return np.asarray(hits.mean(axis=1), np.float64)
 
     return _mean_over_documents(truth, scores, unlabelled, measure)
 

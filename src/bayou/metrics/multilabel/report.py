@@ -69,7 +69,7 @@ def multilabel_report(
     if predicted is None:
         predicted = apply_threshold(given, threshold)
     found = read_indicator("predicted", predicted, true.shape)
-    absent = {"both_empty": absent_label, "one_empty": one_empty}
+    absent: dict[str, Any] = {"both_empty": absent_label, "one_empty": one_empty}
     out: dict[str, float] = {
         "n_docs": true.shape[0],
         "n_labels": true.shape[1],
