@@ -24,7 +24,7 @@ from bayou.metrics.multilabel.inputs import (
 
 
 def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
-    """How likely a label is to be noted where it applies, from its frequency in training [Jain16] section 5.
+    """How likely a label is to be noted where it applies, from its frequency in training [Jain16].
 
     p_l = 1 / (1 + C exp(-a ln(N_l + b))) with C = (ln N - 1)(b + 1)^a, N documents,
     N_l of them with the label.
