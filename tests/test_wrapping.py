@@ -14,6 +14,7 @@ from bayou.data import DataError
 from bayou.wrapping import label_scores, read_truth, seeded
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y")
 def test_labels_in_every_form():
     Y = np.array([[1, 0], [0, 0], [1, 1]])
     for y in (Y, Y.tolist(), Y.astype(bool), sparse.csc_matrix(Y), [[0], [], [0, 1]]):

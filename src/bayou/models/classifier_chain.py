@@ -9,7 +9,7 @@ the predicted ones afterwards.
 
 [Read11] Read, Pfahringer, Holmes, Frank. Classifier chains for multi-label classification. Machine Learning
 85, 2011.
-[Burkhardt18] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.parallel import Parallel, delayed
@@ -37,7 +38,7 @@ class BlockClassifierChain(Wrapper):
 
     With blocks of one label it is the classifier chain, with one block of all labels binary relevance: one
     classifier a label. In between, errors have fewer steps to travel and labels of a block are predicted in
-    parallel [Burkhardt18]. A label is given where its probability is above one half; wrap the chain in a
+    parallel [Burkhardt18b]. A label is given where its probability is above one half; wrap the chain in a
     `ThresholdedClassifier` for better thresholds.
 
     Parameters
@@ -168,7 +169,7 @@ class BlockClassifierChain(Wrapper):
 
 @dataclass(eq=False, repr=False)
 class BlockChainEnsemble(Wrapper):
-    """Chains in different orders that vote [Read11], none too like another [Burkhardt18].
+    """Chains in different orders that vote [Read11], none too like another [Burkhardt18b].
 
     Orders are drawn at random. One that is more like a chain already there than `max_similarity` is drawn
     again.
@@ -270,14 +271,14 @@ class BlockChainEnsemble(Wrapper):
 
     def _votes(self, X: Matrix) -> F64:
         share = self.vote == "share"
-        found = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_chain_votes)(member, X, share) for member in self.estimators_
-        )
         total = np.zeros((X.shape[0], self._n_labels()))
-        for (
-            votes
-        ) in found:  # in the order of the chains, so that rounding is the same for any n_jobs
-            total += votes
+        at_once = effective_n_jobs(self.n_jobs)  # no more than those are in memory
+        for start in range(0, len(self.estimators_), at_once):
+            members = self.estimators_[start : start + at_once]
+            tasks = (delayed(_chain_votes)(member, X, share) for member in members)
+            # in the order of the chains, so that rounding is the same for any n_jobs
+            for votes in Parallel(n_jobs=self.n_jobs)(tasks):
+                total += votes
         return total / len(self.estimators_)
 
     def predict(self, X: Any) -> Any:

@@ -1,15 +1,12 @@
 """From scores to sets of labels: rules that are fitted to scores and truth, and a classifier that uses one.
 
-| rule | gives | knows |
-|---|---|---|
-| `SCut` | labels with a score above the label's own threshold | validation labels |
-| `RCut` | the k best labels | validation labels |
-| `ProportionalCut` | each label to its best documents, as often as in training | the whole batch |
-| `CardinalityRegression` | the best labels, as many as a regression says | documents |
-| `ThresholdRegression` | labels above the threshold that a regression says | documents |
-| `OracleCalibrated`, `OracleF1` | each label to its best documents, as many as right or best | test labels |
-
-The last two are for comparison alone: nothing they reach can be reached without the answers.
+- `SCut`: labels with a score above the label's own threshold.
+- `RCut`: the k best labels.
+- `ProportionalCut`: each label to its best documents, as often as in training; needs the whole batch.
+- `CardinalityRegression`: the best labels, as many as a regression on the document says.
+- `ThresholdRegression`: labels above the threshold that a regression on the document says.
+- `OracleCalibrated`, `OracleF1`: each label to its best documents, as many as right or best. They look at
+  test labels, for comparison alone: nothing they reach can be reached without the answers.
 """
 
 from bayou.thresholds.classifier import ThresholdedClassifier
