@@ -150,6 +150,9 @@ def test_folds_share_out_rare_labels():
         assert not set(use) & set(rest)
         assert Y[rest].sum(axis=0).tolist()[0] == 2
         assert len(rest) == 10
+    four = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 10)
+    for _, rest in dealt_folds(sparse.csr_array(four), 5, 0):
+        assert four[rest].sum(axis=0).tolist() == [4, 4]
     other = dealt_folds(sparse.csr_array(Y), 3, 1)
     assert any((a[1] != b[1]).any() for a, b in zip(folds, other, strict=True))
 

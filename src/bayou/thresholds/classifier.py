@@ -32,17 +32,20 @@ def _if_inside(name: str) -> Callable[[F], F]:
 
 
 def dealt_folds(indicator: csr_array, n_folds: int, seed: int) -> list[tuple[I64, I64]]:
-    """Folds (training, held-out) to which documents are dealt by their rarest label, shuffled by key.
+    """Folds (training, held-out) to which documents are dealt by their rarest labels, shuffled by key.
 
     So the folds have rare labels in equal numbers, as far as there are enough.
     """
     n_docs, n_labels = indicator.shape
     counts = np.bincount(indicator.indices, minlength=n_labels)
-    rarity = np.append(np.argsort(np.argsort(counts, kind="stable"), kind="stable"), n_labels)
-    rarest = np.full(n_docs, n_labels)
+    rarity = np.argsort(np.argsort(counts, kind="stable"), kind="stable")[indicator.indices]
     rows = np.repeat(np.arange(n_docs), np.diff(indicator.indptr))
-    np.minimum.at(rarest, rows, rarity[indicator.indices])
-    order = np.lexsort((shuffled(n_docs, np.uint64(key(seed, FOLD, 0, 0))), rarest))
+    rarity = rarity[np.lexsort((rarity, rows))]  # the rarest label of each document first
+    place = np.arange(len(rows)) - indicator.indptr[rows]
+    rarest = np.full((3, n_docs), n_labels)
+    for n in range(3):
+        rarest[n, rows[place == n]] = rarity[place == n]
+    order = np.lexsort((shuffled(n_docs, np.uint64(key(seed, FOLD, 0, 0))), *rarest[::-1]))
     fold = np.empty(n_docs, np.int64)
     fold[order] = np.arange(n_docs) % n_folds
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
@@ -90,7 +93,7 @@ class ThresholdedClassifier(Wrapper):
     >>> from sklearn.multiclass import OneVsRestClassifier
     >>> X = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]] * 10
     >>> Y = [["b"], ["a"], ["a", "b"], []] * 10
-    >>> inside = OneVsRestClassifier(LogisticRegression(C=0.01))
+    >>> inside = OneVsRestClassifier(LogisticRegression())
     >>> model = ThresholdedClassifier(inside, random_state=0).fit(X, Y)
     >>> model.predict_labels(X[:4])
     [['b'], ['a'], ['a', 'b'], []]

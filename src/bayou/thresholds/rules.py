@@ -127,7 +127,7 @@ class RCut(Rule):
     Examples
     --------
     >>> RCut().fit([[0.9, 0.2, 0.1], [0.1, 0.1, 0.4]], [[1, 1, 0], [0, 1, 1]]).k_
-    1
+    2
     """
 
     k: int | None = None

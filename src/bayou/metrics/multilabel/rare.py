@@ -43,7 +43,7 @@ def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
     Examples
     --------
     >>> label_propensities([[1, 0]] * 20).round(2)
-    array([0.61, 0.25])
+    array([0.62, 0.27])
     """
     true = read_indicator("truth", truth)
     counts = np.bincount(true.indices, minlength=true.shape[1])
