@@ -104,6 +104,14 @@ def test_rare_labels_share_a_threshold(data):
     assert (rule.thresholds_[shared] == rule.shared_threshold_).all()
 
 
+def test_a_label_that_scores_cannot_tell_is_not_given_to_all():
+    scores = np.linspace(0, 1, 100)[:, None]
+    truth = np.zeros((100, 1), int)
+    truth[:1] = 1  # the lowest
+    assert SCut(min_positives=1).fit(scores, truth).predict(scores).sum() == 0
+    assert SCut(min_positives=1, min_f1=0.0).fit(scores, truth).predict(scores).sum() == 100
+
+
 def test_rcut(data):
     scores, truth = data
     found = RCut(k=2).fit(scores, truth).predict(scores)
@@ -243,6 +251,7 @@ def test_bad_input_is_named(data):
     for rule in (
         SCut(measure="f2"),
         SCut(min_positives=-1),
+        SCut(min_f1=2.0),
         RCut(k=0),
         CardinalityRegression(penalty=-1.0),
         CardinalityRegression(max_docs=0),

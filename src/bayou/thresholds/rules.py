@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 
 from bayou.metrics.multilabel.auc import positive_scores
 from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse, largest, row_chunks
-from bayou.parameters import one_of, whole
+from bayou.parameters import number, one_of, whole
 from bayou.thresholds.levels import Levels, best_level, levels, threshold_at
 from bayou.thresholds.rule import Rule, above, top_documents, top_labels
 from bayou.wrapping import F64, I64
@@ -69,6 +69,9 @@ class SCut(Rule):
     min_positives : int
         A label with fewer positive documents takes the threshold that is best for all labels together: its
         own would be chance.
+    min_f1 : float
+        With ``measure="f1"``, a label whose best F1 is lower takes its highest validation score as threshold
+        (SCutFBR.1). Otherwise a label whose positives all have the lowest score would go to every document.
 
     Attributes
     ----------
@@ -85,10 +88,12 @@ class SCut(Rule):
 
     measure: str = "f1"
     min_positives: int = 5
+    min_f1: float = 0.1
 
     def _learn(self, scores: Scores, truth: csr_array) -> None:
         one_of("measure", self.measure, ("f1", "micro"))
         whole("min_positives", self.min_positives, 0)
+        number("min_f1", self.min_f1, 0.0, 1.0)
         self.shared_threshold_ = _shared_threshold(scores, truth)
         self.thresholds_ = np.full(truth.shape[1], self.shared_threshold_)
         true, given = csc_array(truth), csc_array(scores) if is_sparse(scores) else scores
@@ -103,9 +108,14 @@ class SCut(Rule):
             rows = true.indices[true.indptr[label] : true.indptr[label + 1]]
             each.append(levels(values[rows], [(values, 1)]))
         together = self.measure == "micro"
-        chosen = best_together(each, 0.0) if together else [best_level(of) for of in each]
+        chosen = best_together(each, 0.0) if together else [self._own_level(of) for of in each]
         for label, of, i in zip(own, each, chosen, strict=True):
             self.thresholds_[label] = threshold_at(float(of.level[i]), column(label))
+
+    def _own_level(self, of: Levels) -> int:
+        best = best_level(of)
+        f1 = 2 * int(of.tp[best]) / (int(of.found[best]) + of.n_true)
+        return best if f1 >= self.min_f1 else 0
 
     def _choose(self, scores: Scores) -> csr_array:
         return above(scores, self.thresholds_)
