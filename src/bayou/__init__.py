@@ -14,13 +14,25 @@ if TYPE_CHECKING:
     from bayou.estimator import load
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
+    from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.text_model import TextModel
+    from bayou.thresholds.classifier import ThresholdedClassifier
 
-_ROOMS = ("data", "datasets", "estimator", "metrics", "models", "posterior", "report", "testing")
+_ROOMS = (
+    "data",
+    "datasets",
+    "estimator",
+    "metrics",
+    "models",
+    "posterior",
+    "report",
+    "testing",
+    "thresholds",
+)
 
 __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
@@ -28,6 +40,8 @@ __all__ = [
     "LDA",
     "BayesPAClassifier",
     "BayesPARegressor",
+    "BlockChainEnsemble",
+    "BlockClassifierChain",
     "Corpus",
     "DataError",
     "Explanation",
@@ -38,6 +52,7 @@ __all__ = [
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
     "TextModel",
+    "ThresholdedClassifier",
     "Vectorizer",
     "Vocabulary",
     "__version__",

@@ -3,6 +3,8 @@
 HOMES = {
     "BayesPAClassifier": "bayou.models.bayes_pa",
     "BayesPARegressor": "bayou.models.bayes_pa",
+    "BlockChainEnsemble": "bayou.models.classifier_chain",
+    "BlockClassifierChain": "bayou.models.classifier_chain",
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "Explanation": "bayou.explanation",
@@ -14,6 +16,7 @@ HOMES = {
     "OnlineMedLDAClassifier": "bayou.models.online_med_lda",
     "OnlineMedLDARegressor": "bayou.models.online_med_lda",
     "TextModel": "bayou.text_model",
+    "ThresholdedClassifier": "bayou.thresholds.classifier",
     "Vectorizer": "bayou.data.text",
     "Vocabulary": "bayou.data.vocabulary",
     "load": "bayou.estimator",

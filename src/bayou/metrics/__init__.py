@@ -1,5 +1,6 @@
 """Measures of topics and of their predictions: pure functions of arrays."""
 
+from bayou.metrics import multilabel
 from bayou.metrics.answers import (
     ClassScore,
     Outcomes,
@@ -36,6 +37,7 @@ __all__ = [
     "label_measures",
     "left_to_right",
     "log_likelihood_rows",
+    "multilabel",
     "npmi",
     "number_measures",
     "outcomes",

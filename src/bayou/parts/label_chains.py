@@ -1,0 +1,121 @@
+"""Orders of labels for classifier chains, cut into blocks; how alike two are; a search for unlike ones.
+
+A chain is a permutation c of the labels; the label at position p stands in block p // b. What is known of the
+other labels when that one is predicted is the set prev(c[p]):
+
+    blocks               prev = c[0 .. b * (p // b))       all earlier blocks, none of its own
+    inside-out blocks    prev = c[b * (p // b) .. p)       its own block only
+
+b = 1 makes blocks a plain chain and inside-out blocks binary relevance; b >= L the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.kernels.rng import CHAIN, key, shuffled
+
+I64 = NDArray[np.int64]
+
+_ROWS = 512  # labels whose sets are compared at a time
+_LOOSER = 0.05  # by how much the search gives in
+
+
+class Chain(NamedTuple):
+    """An order of labels and how it is cut."""
+
+    order: I64  # label at each position
+    block_size: int
+    inside_out: bool
+
+    @property
+    def blocks(self) -> list[I64]:
+        """The labels of each block, in order."""
+        cuts = range(0, len(self.order), self.block_size)
+        return [self.order[start : start + self.block_size] for start in cuts]
+
+    def previous(self, position: int) -> I64:
+        """The labels that the one at a position looks at, sorted.
+
+        Sorted, so that a learner meets them in the same order whatever the order inside a block.
+        """
+        start = position - position % self.block_size
+        known = self.order[start:position] if self.inside_out else self.order[:start]
+        return np.sort(known)
+
+
+def drawn_chain(
+    n_labels: int, block_sizes: Sequence[int], inside_out: bool, seed: int, draw: int
+) -> Chain:
+    """The chain of a number: its order and, of several, its block size."""
+    order = np.asarray(shuffled(n_labels, np.uint64(key(seed, CHAIN, draw, 0))), np.int64)
+    which = int(key(seed, CHAIN, draw, 1)) % len(block_sizes)
+    return Chain(order, block_sizes[which], inside_out)
+
+
+def frequency_order(counts: I64) -> I64:
+    """The most frequent label first; ties by number."""
+    return np.argsort(-counts, kind="stable").astype(np.int64)
+
+
+def _looks_at(chain: Chain, labels: slice) -> NDArray[np.bool_]:
+    """Whether each of some labels (rows) looks at each label (columns)."""
+    position = np.empty(len(chain.order), np.int64)
+    position[chain.order] = np.arange(len(chain.order))
+    block = position // chain.block_size
+    if not chain.inside_out:
+        return np.asarray(block[labels, None] > block, np.bool_)
+    same = block[labels, None] == block
+    return np.asarray(same & (position[labels, None] > position), np.bool_)
+
+
+def similarity(a: Chain, b: Chain) -> float:
+    """Pairs (label, label it looks at) that two chains share, of those that either has (Jaccard).
+
+    1 exactly where the chains are equivalent: every label looks at the same labels. Dividing by L (L - 1) / 2
+    instead would put a chain of blocks below 1 even against itself.
+
+    Examples
+    --------
+    >>> similarity(Chain(np.array([0, 1, 2]), 1, False), Chain(np.array([0, 2, 1]), 1, False))
+    0.5
+    """
+    both = either = 0
+    for start in range(0, len(a.order), _ROWS):
+        one, two = (_looks_at(c, slice(start, start + _ROWS)) for c in (a, b))
+        both += int((one & two).sum())
+        either += int((one | two).sum())
+    return both / either if either else 1.0
+
+
+def search(
+    n_chains: int,
+    n_labels: int,
+    block_sizes: Sequence[int],
+    inside_out: bool,
+    max_similarity: float,
+    max_fails: int,
+    seed: int,
+) -> list[Chain]:
+    """Chains no two of which are more alike than allowed, as far as such are found.
+
+    Chains are drawn one after the other. After more than ``max_fails`` that were too like one already
+    there, in a row, the limit is raised by 0.05; from 1 on every chain is taken.
+    """
+    limit, fails, draw = max_similarity, 0, 0
+    found: list[Chain] = []
+    while len(found) < n_chains:
+        chain = drawn_chain(n_labels, block_sizes, inside_out, seed, draw)
+        draw += 1
+        if limit >= 1 or all(similarity(chain, other) <= limit for other in found):
+            found.append(chain)
+            fails = 0
+            continue
+        fails += 1
+        if fails > max_fails:
+            limit, fails = limit + _LOOSER, 0
+    return found
