@@ -13,7 +13,6 @@ from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
-    from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
 _TOP = 10  # terms of a topic that coherence and diversity look at
@@ -46,7 +45,7 @@ def evaluate(
     """
     voice = Voice(quiet, verbose)
     learned = model_file.load_text_model(model, threads)
-    columns = _columns(learned, text, label, target)
+    columns = answers.columns(learned, text, label, target)
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
@@ -72,23 +71,6 @@ class _Predictions(NamedTuple):
 
     measures: dict[str, float]
     rows: list[Any]
-
-
-def _columns(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
-    """The column with the truth: named, or guessed where it may be; no other is looked at."""
-    kind = answers.kind_of(model)
-    if kind == "regression":
-        if label:
-            raise typer.BadParameter(
-                "the model predicts a number: give --target", param_hint="--label"
-            )
-        return documents.texts_only(text, "")._replace(target=target)
-    if target:
-        says = "classes or labels: give --label" if kind else "nothing but topics"
-        raise typer.BadParameter(f"the model predicts {says}", param_hint="--target")
-    if kind is None and label:
-        raise typer.BadParameter("the model predicts nothing but topics", param_hint="--label")
-    return documents.texts_only(text, "")._replace(label=label if kind else "")
 
 
 def _predictions(model: TextModel, corpus: Corpus, voice: Voice) -> _Predictions:
