@@ -56,6 +56,12 @@ def check_able(model: TextModel, path: Any) -> None:
 def columns_of(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
     """The columns to learn from: those named, else `labels` or `label`, or `target`."""
     columns = answers.columns(model, text, label, target)
+    n_targets = model.estimator_.response_.n_tasks if columns.target != "" else 1
+    if n_targets > 1:
+        raise DataError(
+            f"the model predicts {n_targets} numbers of a document, and --target is one; go on with "
+            "partial_fit in Python"
+        )
     if columns.target is None:  # a guess would take a field that is missing for no field at all
         return columns._replace(target="target")
     return columns
