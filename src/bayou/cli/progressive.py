@@ -156,11 +156,15 @@ def _print_stream(found: Progress, names: dict[str, str]) -> None:
     """The measures along the stream as a table, and as one line of text each."""
     import numpy as np
 
+    from bayou.metrics import Progress
+
     n = len(found.n_seen)
     heads = "".join(f" {name:>16}" for name in names.values())
     typer.echo(f"\n{'seen before':>11} {'documents':>9}{heads}")
     for part in np.array_split(np.arange(n), min(n, _ROWS)):
-        some = found._replace(**{name: found[i][part] for i, name in enumerate(found._fields)})
+        some = Progress(
+            found.n_seen[part], found.n_docs[part], found.accuracy[part], found.f1[part]
+        )
         cells = [some._replace(accuracy=getattr(some, field)).mean() for field in names]
         shown = "".join(f" {'-' if math.isnan(cell) else f'{cell:.4f}':>16}" for cell in cells)
         typer.echo(f"{some.n_seen[0]:>11,} {some.n_docs.sum():>9,}{shown}")
