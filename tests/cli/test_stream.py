@@ -8,7 +8,8 @@ from tests.cli.samples import KEEP_ALL, texts
 from typer.testing import CliRunner
 
 import bayou
-from bayou.cli import app
+from bayou.cli import app, stream
+from bayou.cli.documents import Batch
 from bayou.metrics import progressive
 
 TASKS = {
@@ -112,6 +113,22 @@ def test_a_checkpoint_goes_on_within_a_mini_batch(invoke, models, tmp_path):
     assert (tmp_path / "out.bayou").read_bytes() == (tmp_path / "whole.bayou").read_bytes()
 
 
+@pytest.mark.parametrize("batch_size", [1, 100, 1100])
+def test_no_document_is_lost_when_learning_is_stopped(models, batch_size):
+    learner = bayou.load(models / "class.bayou")
+    learner.estimator_.set_params(batch_size=batch_size, callbacks=[lambda info: True])
+    size = stream.size_of(learner)
+    assert size % batch_size == 0
+    some = list(rows(size + 37))
+    for part in (some[:37], some[37:]):
+        before, kinds = stream.seen(learner), [[row["kind"]] for row in part]
+        for at in range(0, len(part), size):
+            few, theirs = part[at : at + size], kinds[at : at + size]
+            names = list(range(len(few)))
+            stream.learn(learner, Batch(names, [row["text"] for row in few], theirs))
+        assert stream.seen(learner) == before + len(part)
+
+
 @pytest.mark.parametrize("task", list(TASKS))
 def test_progressive_is_the_one_of_the_library(invoke, models, tmp_path, task):
     columns, model = TASKS[task], models / f"{task}.bayou"
@@ -127,8 +144,9 @@ def test_progressive_is_the_one_of_the_library(invoke, models, tmp_path, task):
     if task == "labels":
         y = [[float(name in tags) for name in mine.classes_] for tags in y]
     cuts = [(i, i + 128) for i in range(0, N, 128)]
-    stream = [([row["text"] for row in some[a:b]], np.array(y[a:b])) for a, b in cuts]
-    truth = progressive(mine, stream)
+    truth = progressive(
+        mine, [([row["text"] for row in some[a:b]], np.array(y[a:b])) for a, b in cuts]
+    )
     name = {"class": "accuracy", "labels": "all labels right", "number": "R2"}[task]
     assert found["documents with answers"] == N
     assert found[name] == pytest.approx(truth.mean())
