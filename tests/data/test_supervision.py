@@ -299,3 +299,11 @@ def test_missing_targets_warn_once_with_their_number():
 def test_targets_that_cannot_be_meant(y, complaint):
     with pytest.raises(ValueError, match=complaint):
         read_targets(y, 2)
+
+
+@pytest.mark.parametrize("y", [[None, None], [np.nan, np.nan]])
+def test_of_a_batch_of_a_stream_of_labels_nothing_may_be_known(y):
+    found = read_labels(y, 2, classes=["a", "b"], multi_label=True)
+    assert found.kind == "multi-label"
+    assert not found.known.any()
+    assert found.indicator.shape == (2, 2)

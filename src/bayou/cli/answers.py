@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import typer
+
+from bayou.cli import documents
+
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
+    from bayou.data.readers import Columns
     from bayou.explanation import MarginExplanation
     from bayou.text_model import TextModel
 
@@ -25,6 +30,30 @@ def kind_of(model: Any) -> str | None:
     inner = getattr(model, "estimator_", model)
     response = getattr(inner, "response_", None)
     return None if response is None else str(response.kind)
+
+
+def columns(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
+    """The column with the truth: named, or guessed where it may be; no other is looked at."""
+    kind = kind_of(model)
+    if kind == "regression":
+        if label:
+            raise typer.BadParameter(
+                "the model predicts a number: give --target", param_hint="--label"
+            )
+        return documents.texts_only(text, "")._replace(target=target)
+    if target:
+        says = "classes or labels: give --label" if kind else "nothing but topics"
+        raise typer.BadParameter(f"the model predicts {says}", param_hint="--target")
+    if kind is None and label:
+        raise typer.BadParameter("the model predicts nothing but topics", param_hint="--label")
+    return documents.texts_only(text, "")._replace(label=label if kind else "")
+
+
+def is_regression(estimator: Any) -> bool:
+    """Whether an estimator predicts numbers, asked without asking what it has learned."""
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(estimator))
 
 
 def predicted(

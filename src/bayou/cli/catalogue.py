@@ -57,8 +57,8 @@ def families() -> dict[str, tuple[str, str]]:
 
     Examples
     --------
-    >>> families()
-    {'med-lda': ('med-lda-classifier', 'med-lda-regressor')}
+    >>> families()["med-lda"]
+    ('med-lda-classifier', 'med-lda-regressor')
     """
     known = classes()
     roots = [name.removesuffix(_CLASSIFIER) for name in known if name.endswith(_CLASSIFIER)]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -40,6 +40,8 @@ class Batch(NamedTuple):
 
     ids: list[str | int]
     texts: list[str]
+    labels: list[Any] | None = None  # as they stand in the file; None: no document has the field
+    targets: list[float] | None = None
 
 
 def texts_only(text: str, id: str | None = "") -> Columns:
@@ -135,19 +137,24 @@ def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
 
     table = Table(source.columns, None, source.label_separator or None)
     stream = texts(source, table)
-    at = sum(1 for _ in islice(stream, skip))
+    at = 0
+    for _ in islice(stream, skip):
+        at += 1
+        _forget(table)
     empty = at == 0
-    while True:
-        for values in table.values.values():
-            values.clear()
-        some = list(islice(stream, size))
-        if not some:
-            break
-        found = table.fields().get("ids")
-        yield Batch(list(found or range(at + 1, at + 1 + len(some))), some)
+    while some := list(islice(stream, size)):
+        found = {name: list(values) for name, values in table.fields().items()}
+        _forget(table)
+        ids = found.get("ids") or list(range(at + 1, at + 1 + len(some)))
+        yield Batch(ids, some, found.get("labels"), found.get("targets"))
         at, empty = at + len(some), False
     if empty:
         raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")
+
+
+def _forget(table: Table) -> None:
+    for values in table.values.values():
+        values.clear()
 
 
 def title_of(file: str) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output, progressive, stream
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
-    from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
 _TOP = 10  # terms of a topic that coherence and diversity look at
@@ -23,6 +22,19 @@ def evaluate(
     model: options.Model,
     file: options.File,
     as_json: options.AsJson = False,
+    along: Annotated[
+        bool,
+        typer.Option("--progressive", help="Predict documents before learning them, in order."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="With --progressive: save what has learned them; else nothing is.",
+        ),
+    ] = None,
     text: options.Text = "text",
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
@@ -42,29 +54,53 @@ def evaluate(
     A supervised model is also measured on what it predicts, where --label or
     --target gives the truth: accuracy or F1 with a table of classes, or R2.
 
+    With --progressive a model of a stream predicts documents and then learns them,
+    some at a time: the table says how well, from the first to the last.
+
     Example: bayou evaluate reviews.bayou held-out.csv --label stars
     """
     voice = Voice(quiet, verbose)
+    if out is not None:
+        _check_output(out, along)
     learned = model_file.load_text_model(model, threads)
-    columns = _columns(learned, text, label, target)
+    if along:
+        progressive.check(learned, model)
+        columns = stream.columns_of(learned, text, label, target)
+    else:
+        columns = answers.columns(learned, text, label, target)
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
+    if along:
+        progressive.run(learned, source, as_json, voice)
+        if out is not None:
+            learned.save(out)
+            voice.say(f"Saved to {out}")
+        return
     corpus, _ = documents.read_corpus(source, learned.vectorizer_)
     voice.say(f"{corpus.n_docs:,} documents, {corpus.n_tokens:,.0f} known tokens")
     found, table = _measures(learned, corpus), _predictions(learned, corpus, voice)
     found |= table.measures
     if as_json:
         rows = [
-            {name: _finite(value) for name, value in row._asdict().items()} for row in table.rows
+            {name: output.finite(value) for name, value in row._asdict().items()}
+            for row in table.rows
         ]
         beside = {"classes": rows} if rows else {}
-        output.print_json({name: _finite(value) for name, value in found.items()} | beside)
+        output.print_json({name: output.finite(value) for name, value in found.items()} | beside)
         return
     for name, value in found.items():
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-        typer.echo(f"{name:<24} {'not defined' if _finite(value) is None else shown:>14}")
+        output.print_measure(name, value)
     _print_classes(table.rows)
+
+
+def _check_output(out: Path, along: bool) -> None:
+    if not along:
+        raise typer.BadParameter(
+            "nothing is learned without --progressive; results go to standard output",
+            param_hint="--output",
+        )
+    output.check_writable(out)
 
 
 class _Predictions(NamedTuple):
@@ -72,23 +108,6 @@ class _Predictions(NamedTuple):
 
     measures: dict[str, float]
     rows: list[Any]
-
-
-def _columns(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
-    """The column with the truth: named, or guessed where it may be; no other is looked at."""
-    kind = answers.kind_of(model)
-    if kind == "regression":
-        if label:
-            raise typer.BadParameter(
-                "the model predicts a number: give --target", param_hint="--label"
-            )
-        return documents.texts_only(text, "")._replace(target=target)
-    if target:
-        says = "classes or labels: give --label" if kind else "nothing but topics"
-        raise typer.BadParameter(f"the model predicts {says}", param_hint="--target")
-    if kind is None and label:
-        raise typer.BadParameter("the model predicts nothing but topics", param_hint="--label")
-    return documents.texts_only(text, "")._replace(label=label if kind else "")
 
 
 def _predictions(model: TextModel, corpus: Corpus, voice: Voice) -> _Predictions:
@@ -121,7 +140,7 @@ def _print_classes(rows: list[Any]) -> None:
     typer.echo(f"\n{'class':<{wide}} {'documents':>9} {'precision':>9} {'recall':>9} {'F1':>9}")
     for row in rows:
         shown = " ".join(
-            f"{'-' if _finite(value) is None else f'{value:.4f}':>9}" for value in row[2:]
+            f"{'-' if output.finite(value) is None else f'{value:.4f}':>9}" for value in row[2:]
         )
         typer.echo(
             f"{textwrap.shorten(row.name, wide, placeholder='…'):<{wide}} {row.n_docs:>9,} {shown}"
@@ -144,7 +163,3 @@ def _measures(model: TextModel, corpus: Any) -> dict[str, float]:
         "coherence (NPMI)": float(np.mean(coherence)),
         "diversity": float(diversity(model.components_, top_n=top)),
     }
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

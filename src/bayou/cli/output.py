@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,6 +106,17 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(as_json(value) + b"\n")
     sys.stdout.buffer.flush()
+
+
+def finite(value: Any) -> Any:
+    """A number that JSON has, or None in place of one that it has not."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_measure(name: str, value: float) -> None:
+    """One line of a list of measures."""
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    typer.echo(f"{name:<24} {'not defined' if finite(value) is None else shown:>14}")
 
 
 @contextlib.contextmanager

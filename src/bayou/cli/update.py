@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayou.cli import documents, interrupt, listing, model_file, options, output, training
-from bayou.cli.catalogue import name_of
+from bayou.cli import documents, interrupt, listing, model_file, options, output, stream, training
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import ModelFileError
 
 if TYPE_CHECKING:
+    from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
-_BATCHES = 16  # mini-batches that are read at a time
 _SECONDS = 30.0  # between two checkpoints
 
 
@@ -38,6 +37,9 @@ def update(
         typer.Option("--skip", min=0, metavar="N", help="Leave out the first so many documents."),
     ] = 0,
     text: options.Text = "text",
+    label: options.Label = None,
+    label_separator: options.LabelSeparator = None,
+    target: options.Target = None,
     format: options.Format = None,
     encoding_errors: options.EncodingErrors = "strict",
     max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
@@ -50,32 +52,28 @@ def update(
 ) -> None:
     """Let a model learn from more texts, in memory that does not grow.
 
-    The model must be one of a stream, such as online-lda. Its vocabulary stays
-    as it is: words it does not know are ignored and counted.
+    The model must be one of a stream, such as online-lda or online-med-lda. Its
+    vocabulary stays as it is: words it does not know are ignored and counted.
+    Labels that it does not know become labels of its own.
 
-    Example: bayou update news.bayou today.jsonl
+    Example: bayou update mail.bayou today.jsonl --label folder
     """
     voice, session = Voice(quiet, verbose), session_of(ctx)
     out = model if out is None else out
     output.check_writable(out)
     documents.check_there(file)
     learner = model_file.load_text_model(model, threads)
-    if not hasattr(learner, "partial_fit"):
-        raise typer.BadParameter(
-            f"{model} is a {name_of(type(learner.estimator_))}, which learns from a whole corpus "
-            "at once; fit one with --model online-lda to update it",
-            param_hint="MODEL",
-        )
+    stream.check_able(learner, model)
+    columns = stream.columns_of(learner, text, label, target)
     kept = _kept(checkpoint_dir, out, resume, dry_run)
     if resume and kept is not None:
         learner, done = _resumed(kept, learner, threads, voice)
         skip += done
-    size = _BATCHES * learner.estimator_.batch_size
     source = documents.Source(
-        file, documents.texts_only(text), format, encoding_errors, max_line_bytes
+        file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
     before = learner.n_known_, learner.n_unknown_
-    batches = documents.batches(source, size, skip)
+    batches = _labelled(documents.batches(source, stream.size_of(learner), skip), columns)
     n_docs, stopped = _learn(learner, batches, kept, dry_run, voice)
     if dry_run:
         typer.echo(f"would learn from {n_docs:,} documents and write {out}")
@@ -120,7 +118,7 @@ def _resumed(
         voice.say(f"There is no checkpoint in {kept}; beginning anew.")
         return model, 0
     found = model_file.load_text_model(kept, threads)
-    n_docs = _seen(found) - _seen(model)
+    n_docs = stream.seen(found) - stream.seen(model)
     same = found.estimator_.get_params() == model.estimator_.get_params()
     if not same or n_docs < 0 or list(found.vocabulary_) != list(model.vocabulary_):
         raise ModelFileError(
@@ -131,8 +129,11 @@ def _resumed(
     return found, n_docs
 
 
-def _seen(model: TextModel) -> int:
-    return int(model.estimator_.state_.n_seen)
+def _labelled(batches: Iterator[documents.Batch], columns: Columns) -> Iterator[documents.Batch]:
+    for i, batch in enumerate(batches):
+        if i == 0:
+            stream.check_labelled(batch, columns)
+        yield batch
 
 
 def _learn(
@@ -151,9 +152,9 @@ def _learn(
                 continue
             with brake:
                 learner.estimator_.set_params(callbacks=[brake])
-                seen = _seen(learner)
-                learner.partial_fit(batch.texts)
-                n_docs += _seen(learner) - seen
+                seen = stream.seen(learner)
+                stream.learn(learner, batch)
+                n_docs += stream.seen(learner) - seen
                 learner.estimator_.set_params(callbacks=None)
             voice.detail(f"{n_docs:,} documents")
             if brake.pressed:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from bayou.data.corpus import Corpus
 from bayou.data.counts import column_names, dense
 from bayou.data.errors import DataError, MissingTargetsWarning
+from bayou.data.fields import is_missing
 from bayou.data.label_forms import (
     BINARY,
     INFINITE,
@@ -93,6 +94,8 @@ def read_labels(
     if given.dtype == "O":
         given = as_bits(given)
     lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
+    if multi_label and not lists:
+        lists = all(map(is_missing, given.tolist()))  # nothing is known of any document
     if multi_label is not None and multi_label is not lists:
         what = ("one class", "label lists or an indicator matrix")
         raise DataError(f"y must give each document {what[multi_label]}, as it did before")

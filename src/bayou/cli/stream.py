@@ -1,0 +1,115 @@
+"""Models that learn from a stream, batch after batch, with what stands beside the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bayou.cli import answers, documents
+from bayou.cli.catalogue import name_of
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    from bayou.data.readers import Columns
+    from bayou.text_model import TextModel
+
+_BATCHES = 16  # mini-batches that are read at a time
+
+
+def size_of(model: TextModel) -> int:
+    """Documents to read at a time: whole mini-batches, and no more than are learned at one go.
+
+    Learning can be stopped between two goes. Documents that wait for their mini-batch to be full are
+    then the last ones that were read, and none before them are missing.
+    """
+    inner = model.estimator_
+    size = int(inner._checked_parameters().batch_size)
+    if not hasattr(inner, "pending_"):
+        return _BATCHES * size
+    from bayou.online_supervised import CHUNK
+
+    return min(_BATCHES, max(CHUNK // size, 1)) * size
+
+
+def seen(model: TextModel) -> int:
+    """Documents so far, with those that wait for their mini-batch to be full."""
+    inner = model.estimator_
+    waiting = inner.pending_.n_docs if hasattr(inner, "pending_") else 0
+    return int(inner.state_.n_seen + waiting)
+
+
+def check_able(model: TextModel, path: Any) -> None:
+    """Refuse a model that cannot go on learning."""
+    if hasattr(model, "partial_fit"):
+        return
+    other = "online-med-lda" if hasattr(model, "predict") else "online-lda"
+    raise typer.BadParameter(
+        f"{path} is a {name_of(type(model.estimator_))}, which learns from a whole corpus "
+        f"at once; fit one with --model {other} to update it",
+        param_hint="MODEL",
+    )
+
+
+def columns_of(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
+    """The columns to learn from: those named, else `labels` or `label`, or `target`."""
+    columns = answers.columns(model, text, label, target)
+    n_targets = model.estimator_.response_.n_tasks if columns.target != "" else 1
+    if n_targets > 1:
+        raise DataError(
+            f"the model predicts {n_targets} numbers of a document, and --target is one; go on with "
+            "partial_fit in Python"
+        )
+    if columns.target is None:  # a guess would take a field that is missing for no field at all
+        return columns._replace(target="target")
+    return columns
+
+
+def check_labelled(batch: documents.Batch, columns: Columns) -> None:
+    """Refuse a stream whose first documents have no field of labels: it was not named."""
+    if columns.label is None and batch.labels is None:
+        raise DataError(
+            "no field `label` to learn from; name it with --label, or give --label '' to learn "
+            "from the words alone"
+        )
+
+
+def learn(model: TextModel, batch: documents.Batch) -> None:
+    """Learn from a batch; labels that the model has not met become its own."""
+    inner = model.estimator_
+    if not hasattr(inner, "predict"):
+        model.partial_fit(batch.texts)
+    elif answers.is_regression(inner):
+        missing = [float("nan")] * len(batch.texts)
+        model.partial_fit(batch.texts, batch.targets or missing)
+    else:
+        rows = label_rows(inner, batch)
+        y = [row or None for row in rows]
+        one = y if inner.multi_label_ else [row[0] if row else None for row in rows]
+        model.partial_fit(batch.texts, one, classes=strange(inner.classes_, rows) or None)
+
+
+def label_rows(classifier: Any, batch: documents.Batch) -> list[list[Any]]:
+    """The labels of every document as the model spells them; none where nothing is known."""
+    from bayou.data.fields import as_labels
+
+    if batch.labels is None:
+        return [[] for _ in batch.texts]
+    matrix, found = as_labels(batch.labels, len(batch.texts))
+    own = {str(label): label for label in classifier.classes_.tolist()}
+    names = [own.get(name, name) for name in found or ()]
+    ends = pairwise(matrix.indptr.tolist())
+    rows = [[names[i] for i in matrix.indices[a:b]] for a, b in ends]
+    for id_, row in zip(batch.ids, rows, strict=True):
+        if len(row) > 1 and not classifier.multi_label_:
+            raise DataError(
+                f"document {id_} has {len(row)} labels; the model has learned one class a document"
+            )
+    return rows
+
+
+def strange(classes: Any, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """Labels that the model does not know, sorted."""
+    return sorted({label for row in rows for label in row} - set(classes.tolist()), key=str)
