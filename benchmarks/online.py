@@ -12,8 +12,12 @@ part is scored once a seed. Tables of settings are on those 15 %.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -347,7 +351,43 @@ def _batch_on_labels(counts: Any, y: Any, few: Any, want: Any, n_docs: int) -> N
     )
 
 
-SECTIONS = ("quality", "tables", "course", "regression", "stream")
+def documents(n: int) -> Iterator[str]:
+    """Lines of JSON: twenty words of five thousand, drawn by class."""
+    draw = np.random.default_rng(0)
+    for _ in range(n):
+        label = int(draw.integers(5))
+        words = (draw.zipf(1.3, 20) + 37 * label) % 5_000
+        yield (
+            json.dumps({"text": " ".join(f"w{w}" for w in words), "label": f"class {label}"}) + "\n"
+        )
+
+
+def pipe(n_docs: int) -> None:
+    """`bayou update -` on a pipe: resident memory along the way."""
+    print(f"\n### {n_docs:,} documents into `bayou update - --label label`, resident memory\n")
+    print("| documents written | MB |")
+    print("| --- | --- |")
+    run = [sys.executable, "-m", "bayou"]
+    with tempfile.TemporaryDirectory() as folder:
+        first, model = Path(folder, "first.jsonl"), Path(folder, "m.bayou")
+        first.write_text("".join(documents(2_000)))
+        how = ["-m", "online-med-lda", "--label", "label", "--topics", "40", "-q", "-o", str(model)]
+        subprocess.run([*run, "fit", str(first), *how], check=True, stdout=subprocess.DEVNULL)
+        told = [*run, "update", str(model), "-", "--label", "label", "--threads", "1", "-q"]
+        with subprocess.Popen(told, stdin=subprocess.PIPE, text=True) as learner:
+            assert learner.stdin is not None
+            for i, line in enumerate(documents(n_docs), 1):
+                learner.stdin.write(line)
+                if i % (n_docs // 10) == 0:
+                    status = Path(f"/proc/{learner.pid}/status").read_text()
+                    held = next(x for x in status.splitlines() if x.startswith("VmRSS"))
+                    print(f"| {i:,} | {int(held.split()[1]) / 1024:.0f} |", flush=True)
+            learner.stdin.close()
+            learner.wait()
+        print(f"\nexit {learner.returncode}")
+
+
+SECTIONS = ("quality", "tables", "course", "regression", "stream", "pipe")
 
 
 def main() -> None:
@@ -358,6 +398,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=20_000, help="documents of the batch model")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--alone", action="store_true", help="quality without the baselines")
+    parser.add_argument("--piped", type=int, default=1_000_000, help="documents of the pipe")
     parser.add_argument("--level", type=float, default=0.8)
     given = parser.parse_args()
     if not os.environ.get("BAYOU_DATA") or not Path(os.environ["BAYOU_DATA"]).is_dir():
@@ -375,6 +416,8 @@ def main() -> None:
         regression(given.seeds)
     if "stream" in given.only:
         stream(given.docs, tuple(given.kinds), given.batch)
+    if "pipe" in given.only:
+        pipe(given.piped)
     print(f"\n{time.perf_counter() - begun:.0f} s in all")
 
 
