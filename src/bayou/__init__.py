@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
@@ -45,6 +46,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Explanation",
+    "LabeledLDA",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",

@@ -9,6 +9,7 @@ HOMES = {
     "DataError": "bayou.data.errors",
     "Explanation": "bayou.explanation",
     "LDA": "bayou.models.lda",
+    "LabeledLDA": "bayou.models.labeled_lda",
     "MedLDAClassifier": "bayou.models.med_lda",
     "MedLDARegressor": "bayou.models.med_lda",
     "ModelFileError": "bayou.data.errors",
