@@ -25,7 +25,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator, Run, Sweeps, Task, learn_and_tune
+from bayou.label_estimator import LabelEstimator
+from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
