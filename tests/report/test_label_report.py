@@ -3,7 +3,7 @@
 import pytest
 from tests.report.pages import HOSTILE, supervised_corpus
 
-from bayou import FastDependencyLDA, LabeledLDA
+from bayou import AuthorTopicModel, FastDependencyLDA, LabeledLDA
 from bayou.report import ReportData, render
 
 DEPENDENCY = FastDependencyLDA(n_topics=3, n_sweeps=9, n_kept=3, random_state=0)
@@ -33,3 +33,11 @@ def test_topics_over_labels_list_their_labels():
         assert [p for _, p in listed] == sorted((p for _, p in listed), reverse=True)
         assert 0 < sum(p for _, p in listed) <= 1.0 + 1e-9
     assert any(HOSTILE[0][:5] in name for name in names)
+
+
+def test_labels_behind_topics():
+    corpus = supervised_corpus("multi-label")
+    model = AuthorTopicModel(n_topics=3, n_sweeps=9, n_kept=3, random_state=0).fit(corpus)
+    data = ReportData.from_model(model, corpus)
+    assert len(data.classes.groups) == 3
+    assert "speak most of each topic" in render(data)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _MODELS = "bayou.models."
 _WITHOUT_TOPICS = ("bayou.models.bayes_pa", "bayou.models.classifier_chain")
-_OF_LABELS = ("bayou.models.labeled_lda", "bayou.models.dependency_lda")
+_OF_LABELS = tuple(
+    "bayou.models." + name for name in ("author_topic", "dependency_lda", "labeled_lda")
+)
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)

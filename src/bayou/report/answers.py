@@ -17,6 +17,7 @@ _CLOUDS = 12
 _FEW_LABELS = 2  # a cloud of fewer says nothing
 _SPOKEN_FOR = "The labels that each topic speaks for"
 _HELD_TOGETHER = "The labels that each topic holds together"
+_BEHIND = "The labels that speak most of each topic"
 _LISTED = 8  # labels of a topic in the table
 _LEAST = 0.005  # probability of a label that is listed
 _MOST_TOPICS = 300  # labels that are topics themselves; more make no picture
@@ -38,6 +39,8 @@ def of_classes(
         What topics are called.
     test : Corpus, optional
     """
+    if hasattr(model, "label_topics_"):
+        return _of_authors(model, names, doc_topics)
     response = getattr(model, "response_", None)
     if response is None or response.kind == "regression":
         return None
@@ -67,6 +70,15 @@ def of_classes(
         several=several,
         **said,
     )
+
+
+def _of_authors(model: Any, names: list[str], doc_topics: Floats) -> Classes | None:
+    """What labels speak of, and the labels behind each topic, in a model that predicts none of them."""
+    labels, spoken = [str(name) for name in model.classes_], model.label_topics_
+    if len(labels) < _FEW_LABELS:
+        return None
+    said = _clouds(spoken.T, labels, names, doc_topics)
+    return classes(labels, shares=spoken, groups=said, groups_title=_BEHIND, several=True)
 
 
 def _links(model: Any) -> Floats | None:
