@@ -125,7 +125,7 @@ class AuthorTopicModel(TopicEstimator):
     >>> texts = [[3, 1, 0, 0], [0, 0, 2, 2], [2, 1, 1, 2], [4, 0, 0, 1]] * 10
     >>> given = [["ann"], ["bob"], ["ann", "bob"], ["ann"]] * 10
     >>> model = AuthorTopicModel(n_topics=2, random_state=0).fit(texts, given)
-    >>> model.label_shares([[5, 1, 0, 0]]).argmax()
+    >>> int(model.label_shares([[5, 1, 0, 0]]).argmax())
     0
     """
 

@@ -4,14 +4,14 @@
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
 All but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels shape a prior of the words' labels,
-eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18a] the words' labels are what the topics draw, one step
+eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18] the words' labels are what the topics draw, one step
 for both. Training is greedy, one floor after the other: labelled LDA of the words, LDA of the labels. New
 documents are read with the labels of tokens summed out (`bayou.parts.label_scores`), not with the alternating
 sampler of the papers: that hardly mixes once the topics stand still.
 
 [Rubin12] Rubin, Chambers, Smyth, Steyvers. Statistical topic models for multi-label document classification.
 Machine Learning 88, 2012.
-[Burkhardt18a] Burkhardt, Kramer. Online multi-label dependency topic models for text classification. Machine
+[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification. Machine
 Learning 107, 2018.
 """
 
@@ -212,7 +212,7 @@ class _Dependency(LabelEstimator, abstract=True):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FastDependencyLDA(_Dependency):
-    """Topics over labels over words: labels that occur together help each other [Burkhardt18a].
+    """Topics over labels over words: labels that occur together help each other [Burkhardt18].
 
     Parameters
     ----------
