@@ -59,7 +59,7 @@ def relevance(train: Corpus, test: Corpus, *, kind: str) -> Scored:
     """Binary relevance of linear classifiers on tf-idf, or a chain of logistic regressions."""
     tfidf = TfidfTransformer(sublinear_tf=True)
     X, Z = tfidf.fit_transform(train.counts), tfidf.transform(test.counts)
-    Y = train.labels.toarray()
+    Y = train.labels.toarray().astype(np.int64)  # narrower integers confuse OneVsRestClassifier
     logistic = LogisticRegression(C=10.0, solver="liblinear")
     made: Any = {
         "svc": OneVsRestClassifier(LinearSVC()),
