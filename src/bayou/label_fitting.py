@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -68,13 +67,13 @@ def tuned(
         truth = csr_array(task.labels.indicator[use])
 
         def auc(w: float) -> float:
-            shares = label_scores.label_shares(replace(post, mix=float(w)), found)
+            shares = label_scores.label_shares(post.with_mix(w), found)
             return float(micro_auc(truth, shares[use]))
 
         mix = (
             float(max(MIXES, key=auc)) if len(use) and 0 < truth.nnz < np.prod(truth.shape) else 0.0
         )
-    post = replace(post, mix=mix or 0.0)
+    post = post.with_mix(mix or 0.0)
     return label_scores.label_shares(post, found), post
 
 
@@ -120,7 +119,7 @@ def learn_and_tune(
     trial = learn(task.only(rest), 1, False)
     judged = task.only(held)
     shares, trial = tuned(trial, judged, each, mix)
-    post = replace(learn(task, p.n_chains, True), mix=trial.mix)
+    post = learn(task, p.n_chains, True).with_mix(trial.mix)
     return post, respond(task, p.rule, shares, judged.labels.indicator)
 
 

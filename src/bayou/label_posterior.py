@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,6 +109,12 @@ class LabelPosterior:
     def member_links(self, member: int) -> F64:
         """Topics over labels of one chain (topics, columns)."""
         return self.links[member * self.n_topics : (member + 1) * self.n_topics]
+
+    def with_mix(self, mix: float) -> LabelPosterior:
+        """The same with another mixture; nothing else is computed anew."""
+        other = copy.copy(self)
+        object.__setattr__(other, "mix", float(mix))
+        return other
 
     def _term_topics(self) -> tuple[F32, ...]:
         """psi_vk = sum_y phi_vy phi'_ky of each chain: the labels of tokens summed out."""
