@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor
+    from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
+    from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
@@ -40,13 +43,17 @@ __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
     "LDA",
+    "AuthorTopicModel",
     "BayesPAClassifier",
     "BayesPARegressor",
     "BlockChainEnsemble",
     "BlockClassifierChain",
     "Corpus",
     "DataError",
+    "DependencyLDA",
     "Explanation",
+    "FastDependencyLDA",
+    "LabeledLDA",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",

@@ -1,14 +1,18 @@
 """Where the public names of bayou live: those that `bayou/__init__.py` shows to type checkers."""
 
 HOMES = {
+    "AuthorTopicModel": "bayou.models.author_topic",
     "BayesPAClassifier": "bayou.models.bayes_pa",
     "BayesPARegressor": "bayou.models.bayes_pa_regressor",
     "BlockChainEnsemble": "bayou.models.classifier_chain",
     "BlockClassifierChain": "bayou.models.classifier_chain",
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
+    "DependencyLDA": "bayou.models.dependency_lda",
     "Explanation": "bayou.explanation",
+    "FastDependencyLDA": "bayou.models.dependency_lda",
     "LDA": "bayou.models.lda",
+    "LabeledLDA": "bayou.models.labeled_lda",
     "MedLDAClassifier": "bayou.models.med_lda",
     "MedLDARegressor": "bayou.models.med_lda",
     "ModelFileError": "bayou.data.errors",
