@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.online_dependency_lda import OnlineDependencyLDA
+    from bayou.models.online_labeled_hdp import OnlineLabeledHDP
+    from bayou.models.online_labeled_lda import OnlineLabeledLDA
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.text_model import TextModel
@@ -50,7 +53,10 @@ __all__ = [
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
+    "OnlineDependencyLDA",
     "OnlineLDA",
+    "OnlineLabeledHDP",
+    "OnlineLabeledLDA",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
     "TextModel",

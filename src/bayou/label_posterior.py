@@ -53,6 +53,8 @@ class LabelPosterior:
     mix : float
         Part of a score that comes from the topics alone, without the words' own labels [omega].
     vocabulary : Vocabulary or None
+    tokens : float64 array (columns,), optional
+        Tokens of each label, where ``term_label`` has the cells of some terms only.
     """
 
     term_label: csr_array
@@ -67,14 +69,16 @@ class LabelPosterior:
     score: str = "tokens"
     mix: float = 0.0
     vocabulary: Vocabulary | None = None
+    tokens: F64 | None = None
     totals: F64 = field(init=False)  # n_y
     base: F64 = field(init=False)  # beta_y / (n_y + V beta_y)
     rate: F32 = field(init=False)  # n_vy / (n_y + V beta_y), an entry for each cell
     topics: tuple[F32, ...] = field(init=False)  # psi of each chain (terms, topics)
 
     def __post_init__(self) -> None:
-        totals = np.zeros(self.n_columns)
-        np.add.at(totals, self.term_label.indices, self.term_label.data.astype(np.float64))
+        totals = np.zeros(self.n_columns) if self.tokens is None else self.tokens
+        if self.tokens is None:
+            np.add.at(totals, self.term_label.indices, self.term_label.data.astype(np.float64))
         mass = totals + self.n_terms * self.beta
         scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=totals > 0)
         rate = (self.term_label.data * scale[self.term_label.indices]).astype(np.float32)
