@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
     from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
@@ -48,7 +49,9 @@ __all__ = [
     "BlockClassifierChain",
     "Corpus",
     "DataError",
+    "DependencyLDA",
     "Explanation",
+    "FastDependencyLDA",
     "LabeledLDA",
     "MedLDAClassifier",
     "MedLDARegressor",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ from bayou.label_posterior import LabelPosterior
 from bayou.label_response import RULES, LabelResponse, fitted_sigmoid
 from bayou.metrics.multilabel import micro_auc
 from bayou.parameters import number, one_of, whole
-from bayou.parts import features, label_scores, label_training, labels, topics
-from bayou.parts.label_training import State
+from bayou.parts import features, label_scores, topics
 from bayou.parts.topics import F64, I64, Each
 from bayou.posterior import Posterior, proportions
 from bayou.run import checkpoint as checkpoints
@@ -320,45 +319,34 @@ def learn_and_tune(
     return post, respond(task, p.rule, shares, judged.labels.indicator)
 
 
+S = TypeVar("S", bound=tuple[Any, ...])
+Sweeps = Callable[[S], tuple[S, Info | None]]
+
+
 class Run:
     """One call of `fit`: its threads, who is told, where it is kept."""
 
     def __init__(
         self, model: Estimator, each: Each, callbacks: list[loop.Callback], saver: checkpoints.Saver
     ) -> None:
-        self.each, self.seed, self.n_steps = each, model.seed_, 0
+        self.each, self.seed = each, model.seed_
         self._callbacks, self._saver, self._max_time = callbacks, saver, model.max_time
 
-    def layer_one(
-        self,
-        data: labels.Data,
-        task: Task,
-        prior: labels.Prior,
-        p: Any,
-        n_chains: int,
-        last: bool,
-    ) -> csr_array:
-        """All sweeps of labelled LDA; the expected counts of terms in labels (terms, columns)."""
-        n_labels = len(task.labels.classes)
+    def train(
+        self, kind: type[S], begin: Callable[[], S], sweeps: Callable[[S], Sweeps[S]], last: bool
+    ) -> S:
+        """All sweeps from the beginning, or from a checkpoint.
+
+        ``sweeps`` makes, from the state to begin with, what gives the next state and what is told of it.
+        """
         saver = self._saver if last else checkpoints.Saver()
-        state = saver.read(State) or label_training.begin(
-            data, n_labels, p, self.seed, n_chains, self.each
-        )
-        counts = label_training.counts_of(state, data, prior, self.each)
-
-        def step(state: State) -> tuple[State, Info | None]:
-            if label_training.is_over(state, p):
-                return state, None
-            state = label_training.sweep(state, counts, data, prior, p, self.seed, self.each)
-            return state, Info(state.step, p.n_sweeps, p.inference, float("nan"), 0.0)
-
+        state = saver.read(kind) or begin()
         state = loop.run(
             state,
-            step,
+            sweeps(state),
             callbacks=self._callbacks if last else (),
             after=saver.after,
             stopped=saver.stopped,
             max_time=self._max_time,
         )
-        self.n_steps = state.step
-        return label_training.expected(state, counts, data, p)
+        return state

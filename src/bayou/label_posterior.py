@@ -45,8 +45,8 @@ class LabelPosterior:
     n_members : int
         Chains that `links` come from.
     strength : float
-        Tokens that what the topics say of a document's labels is worth in ``score="document"``; zero for
-        as many tokens as the document has.
+        Tokens that what the topics say of a document's labels is worth in ``score="document"``; a negative
+        number for as many as the document has.
     score : {"tokens", "document"}
         What `bayou.parts.label_scores` does with a prior over labels: asks each token what it says (S1), or
         infers the labels of the document with it (S2).
@@ -65,7 +65,7 @@ class LabelPosterior:
     links: F64
     link_alpha: F64
     n_members: int = 1
-    strength: float = 0.0
+    strength: float = -1.0
     score: str = "tokens"
     mix: float = 0.0
     vocabulary: Vocabulary | None = None
@@ -190,7 +190,7 @@ class LabelPosterior:
             "link_alpha": (np.float64, (n_topics,)),
         }
         for name, (dtype, shape) in shapes.items():
-            check_arrays(name, got[name], dtype, shape)
+            check_arrays(name, got[name], dtype, shape, signed=name == "figures")
         return cls(
             term_label=_matrix(got, n_terms - 1, n_columns),
             n_labels=n_labels,

@@ -26,10 +26,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator, Task, learn_and_tune
+from bayou.label_estimator import LabelEstimator, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import LabelPosterior
 from bayou.parameters import number, one_of, whole
 from bayou.parts import label_training, labels
+from bayou.parts.label_training import Counts, State
+from bayou.run.loop import Info
 
 PRIORS = ("frequency", "flat")
 
@@ -37,7 +39,9 @@ PRIORS = ("frequency", "flat")
 def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> labels.Prior:
     """beta of the labels' terms, and alpha of labels while training."""
     n_columns = len(task.labels.classes) + int(p.n_free_topics)
-    prior = label_training.priors(task.counts.shape[1], n_columns, p, boost=0.0)
+    prior = label_training.priors(
+        task.counts.shape[1], n_columns, p, boost=0.0, greedy=bool(p.greedy)
+    )
     return label_training.fixed(prior, given)
 
 
@@ -152,11 +156,14 @@ class LabeledLDA(LabelEstimator):
                 prior = priors(task, p, given)
                 own = labels.allowed(task.labels.indicator, task.labels.known, n_free)
                 data = labels.prepare(task.counts, own, given)
-                cells = run.layer_one(data, task, prior, p, n_chains, last)
+                state, counts = _train(
+                    data, len(task.labels.classes), prior, p, n_chains, run, last
+                )
+                self.n_iter_ = state.step
+                cells = label_training.expected(state, counts, data, p)
                 return posterior(cells, task, p, prior)
 
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
-        self.n_iter_ = run.n_steps
         return self
 
     @property
@@ -174,3 +181,32 @@ class LabeledLDA(LabelEstimator):
         number("eta", p.eta, 0.0)
         whole("n_free_topics", p.n_free_topics, 0)
         return p
+
+
+def _train(
+    data: labels.Data,
+    n_labels: int,
+    prior: labels.Prior,
+    p: SimpleNamespace,
+    n_chains: int,
+    run: Run,
+    last: bool,
+) -> tuple[State, Counts]:
+    """All sweeps of all chains."""
+    found: list[Counts] = []
+
+    def sweeps(begin: State) -> Sweeps[State]:
+        found.append(label_training.counts_of(begin, data, prior, run.each))
+
+        def step(state: State) -> tuple[State, Info | None]:
+            if label_training.is_over(state, p):
+                return state, None
+            state = label_training.sweep(state, found[0], data, prior, p, run.seed, run.each)
+            return state, Info(state.step, p.n_sweeps, p.inference, float("nan"), 0.0)
+
+        return step
+
+    def begin() -> State:
+        return label_training.begin(data, n_labels, p, run.seed, n_chains, run.each)
+
+    return run.train(State, begin, sweeps, last), found[0]

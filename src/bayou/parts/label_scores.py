@@ -71,10 +71,10 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
     if not post.n_topics:
         steps, strength = STEPS, float(post.alpha.sum())
     elif post.score == "document":
-        steps, strength = STEPS, post.strength if post.strength > 0 else -1.0
-        if post.strength > 0:
+        steps, strength = STEPS, -1.0
+        if post.strength >= 0:
             prior = _flattened(prior, post)
-            strength += float(post.alpha.sum())
+            strength = post.strength + float(post.alpha.sum())
     out = np.empty((pairs.n_docs, post.n_columns))
     words, plain = post.words(), tuple(pairs)
 
@@ -131,7 +131,7 @@ def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
     if dependent and post.score == "tokens":
         return prior
     strength = float(post.alpha.sum()) + (post.strength if dependent else 0.0)
-    if dependent and post.strength <= 0:
+    if dependent and post.strength < 0:
         strength = one.n_tokens
     out = np.empty((1, post.n_columns))
     label_scores.score_docs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ class State(NamedTuple):
     moved: float  # how much of a token's probability the last step of CVB0 moved, on average
 
 
+Below = Any  # a state with the fields of `State`, and perhaps others
+S = TypeVar("S", bound=Below)
+
+
 class Counts(NamedTuple):
     """What follows from a state: counts that sweeps keep up to date."""
 
@@ -54,7 +58,9 @@ def check(p: SimpleNamespace) -> None:
         raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
 
 
-def priors(n_terms: int, n_columns: int, p: SimpleNamespace, boost: float) -> labels.Prior:
+def priors(
+    n_terms: int, n_columns: int, p: SimpleNamespace, *, boost: float, greedy: bool
+) -> labels.Prior:
     """The same for every label."""
     alpha = _MASS / n_columns if p.alpha is None else float(p.alpha)
     return labels.Prior(
@@ -63,7 +69,7 @@ def priors(n_terms: int, n_columns: int, p: SimpleNamespace, boost: float) -> la
         gain=np.ones(n_columns),
         alpha=np.full(n_columns, alpha),
         boost=boost,
-        greedy=bool(p.greedy),
+        greedy=greedy,
     )
 
 
@@ -125,7 +131,7 @@ def begin(
     return State(0, z, kept, np.zeros(0, np.float32), 1.0)
 
 
-def counts_of(state: State, data: labels.Data, prior: labels.Prior, each: Each) -> Counts:
+def counts_of(state: Below, data: labels.Data, prior: labels.Prior, each: Each) -> Counts:
     """Counts from the labels of tokens, or from their probabilities."""
     if len(state.share) or not len(state.z):
         return Counts((), labels.soft_counts(state.share, data, prior, each))
@@ -134,18 +140,18 @@ def counts_of(state: State, data: labels.Data, prior: labels.Prior, each: Each) 
 
 
 def sweep(
-    state: State,
+    state: S,
     counts: Counts,
     data: labels.Data,
     prior: labels.Prior,
     p: SimpleNamespace,
     seed: int,
     each: Each,
-) -> State:
+) -> S:
     """One sweep of all chains, each on its own, or one step of CVB0; in place."""
     if counts.soft is not None:
         moved = labels.step_soft(counts.soft, data, prior, each)
-        return state._replace(step=state.step + 1, moved=moved)
+        return cast(S, state._replace(step=state.step + 1, moved=moved))
     keep = state.step >= p.n_sweeps - p.n_kept
 
     def work(lo: int, hi: int) -> None:
@@ -154,15 +160,15 @@ def sweep(
 
     ends = np.arange(len(counts.chains) + 1, dtype=np.int64) * max(len(data.slots), 1)
     each(work, ends, 10.0 * labels.CELL_COST)
-    return state._replace(step=state.step + 1)
+    return cast(S, state._replace(step=state.step + 1))
 
 
-def is_over(state: State, p: SimpleNamespace) -> bool:
+def is_over(state: Below, p: SimpleNamespace) -> bool:
     """Whether there is nothing more to do."""
-    return state.step >= p.n_sweeps or state.moved < MOVED
+    return bool(state.step >= p.n_sweeps or state.moved < MOVED)
 
 
-def expected(state: State, counts: Counts, data: labels.Data, p: SimpleNamespace) -> csr_array:
+def expected(state: Below, counts: Counts, data: labels.Data, p: SimpleNamespace) -> csr_array:
     """Expected counts of terms in labels: the average of all chains, labels' given terms among them."""
     if counts.soft is not None:
         return data.term_label(counts.soft.cells)

@@ -96,6 +96,11 @@ def allowed(indicator: csr_array, known: NDArray[np.bool_], n_free: int) -> csr_
     return csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n_docs, n_all))
 
 
+def own(indicator: csr_array) -> csr_array:
+    """The labels of each document and nothing else."""
+    return allowed(indicator, np.ones(indicator.shape[0], bool), 0)
+
+
 def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None) -> Data:
     """Lay out the documents that have labels; ``given`` (terms, labels) is what cells hold from the start."""
     docs = np.flatnonzero(np.diff(labels.indptr) > 0)

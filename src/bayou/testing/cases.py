@@ -158,9 +158,8 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if issparse(a):
-        return same(a.shape, b.shape) and all(
-            same(getattr(a, name), getattr(b, name)) for name in ("indptr", "indices", "data")
-        )
+        parts = ("shape", "indptr", "indices", "data")
+        return all(same(getattr(a, name), getattr(b, name)) for name in parts)
     plain = getattr(type(a), "__eq__", None) is object.__eq__
     if plain and hasattr(a, "__dict__"):
         return same(vars(a), vars(b))
