@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
+    from bayou.models.labeled_hdp import LabeledHDP
     from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
+    from bayou.models.stacked_hdp import StackedHDP
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -52,6 +54,7 @@ __all__ = [
     "DependencyLDA",
     "Explanation",
     "FastDependencyLDA",
+    "LabeledHDP",
     "LabeledLDA",
     "MedLDAClassifier",
     "MedLDARegressor",
@@ -62,6 +65,7 @@ __all__ = [
     "OnlineLabeledLDA",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
+    "StackedHDP",
     "TextModel",
     "ThresholdedClassifier",
     "Vectorizer",

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError
-from bayou.data.label_forms import Labels, listed_classes
+from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
 from bayou.data.supervision import merged_classes, read_labels
 from bayou.kernels import rng
 from bayou.parameters import number, whole
-from bayou.parts import features, label_documents, label_progress, label_state, open_labels
+from bayou.parts import features, label_documents, label_progress, label_state
 from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import How, State
 from bayou.parts.topics import I64
@@ -70,22 +67,31 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
     def _rate(self, p: SimpleNamespace) -> tuple[float, float, float]:
         return float(p.step_scale), float(p.tau), float(p.kappa)
 
-    def _documents(self, corpus: Corpus, labels: Labels) -> Documents:
-        """The documents with the numbers of their labels."""
-        counts = features.damped(corpus.counts, self.tf)
-        return label_documents.make(counts, labels.indicator, self.state_.ids)
-
-    def _begin(self, corpus: Corpus, labels: Labels, p: SimpleNamespace) -> None:
-        """Nothing known but the labels' names."""
+    def _begin(self, corpus: Corpus, several: bool, p: SimpleNamespace) -> None:
+        """Nothing known, no label."""
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
         state = label_state.start(corpus.n_terms, *self._layers(p))
         sizes = np.zeros((2, corpus.n_terms if p.rule == "cardinality" else 0))
         tally = label_progress.start(len(self._mixtures()))
-        fresh = open_labels.arranged(state, np.full(len(labels.classes), -1))
-        self.state_ = fresh._replace(scored=tally, sizes=sizes)
-        self.pending_ = label_documents.none()
-        self._classes, self._kind = labels.classes, labels.kind
+        fresh = state._replace(scored=tally, sizes=sizes)
+        self._hold(fresh, label_documents.none(), {}, several)
+
+    def _documents(self, corpus: Corpus, labels: Labels, announced: list[Any]) -> Documents:
+        """The documents with the numbers of their labels.
+
+        Labels that are announced are there from now on; others come with the mini-batch that holds them, and
+        have their numbers in the order in which documents do.
+        """
+        self._announce(announced)
+        place = {name: i for i, name in self._label_names.items()}
+        names, of = labels.classes.tolist(), labels.indicator
+        _, first = np.unique(of.indices, return_index=True)
+        for column in of.indices[np.sort(first)].tolist():
+            if names[column] not in place:
+                place[names[column]] = self._named(names[column])
+        ids = np.array([place.get(name, -1) for name in names], np.int64)
+        return label_documents.make(features.damped(corpus.counts, self.tf), of, ids)
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -104,8 +110,9 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True)
         labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
-        self._begin(corpus, labels, p)
-        documents, n = self._documents(corpus, labels), corpus.n_docs
+        self._begin(corpus, labels.kind == MULTI_LABEL, p)
+        documents = self._documents(corpus, labels, labels.classes.tolist())
+        n = corpus.n_docs
         order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
         n_docs = p.n_docs or max(int((np.diff(documents.label_ptr) > 0).sum()), 1)
         how = self._how(p, float(n_docs))
@@ -139,20 +146,15 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         own = corpus if isinstance(X, Corpus) else None
         if first:
             labels = read_labels(y, corpus.n_docs, corpus=own, classes=classes)
-            self._begin(corpus, labels, p)
+            self._begin(corpus, labels.kind == MULTI_LABEL, p)
         else:
             self._check_stream(p)
-            every = merged_classes(self._classes, classes, in_order=True)
+            every = merged_classes(self._known_names(), classes, in_order=True)
             labels = read_labels(
-                y,
-                corpus.n_docs,
-                corpus=own,
-                classes=every,
-                multi_label=self.multi_label_,
-                others=True,
+                y, corpus.n_docs, corpus=own, classes=every, multi_label=self._several, others=True
             )
-            self._grow(labels.classes)
-        documents = self._documents(corpus, labels)
+        columns = labels.classes if y is None or is_indicator(y) else classes
+        documents = self._documents(corpus, labels, [] if columns is None else list(columns))
         waiting = label_documents.join(self.pending_, documents)
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = label_documents.take(waiting, np.arange(n, waiting.n_docs))
@@ -161,17 +163,6 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
             lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)),
         )  # fmt: skip
         return self
-
-    def _grow(self, every: NDArray[Any]) -> None:
-        """Columns for every label; in the order of the classes, which may be sorted in."""
-        if len(every) == len(self._classes):
-            return
-        place = {label: i for i, label in enumerate(self._classes.tolist())}
-        source = np.array([place.get(label, -1) for label in every.tolist()], np.int64)
-        self.state_ = open_labels.arranged(self.state_, source)
-        self._classes = every
-        if self._kind == "binary" and len(every) > 2:
-            self._kind = "multi-class"
 
     def _order(self, n_docs: int, n: int) -> I64:
         key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
@@ -204,100 +195,3 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
 
             loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
         self.n_iter_ = self.state_.step
-
-    # -- open sets of labels -------------------------------------------------------------------
-
-    def add_labels(self, names: Any) -> Self:
-        """Labels that documents may have from now on.
-
-        Documents that come with a label which is not there yet add it by themselves.
-        """
-        check_is_fitted(self)
-        self._grow(merged_classes(self._classes, names, in_order=self.multi_label_))
-        return self
-
-    def remove_labels(self, names: Any) -> Self:
-        """Forget labels and all that was learned of them; what is known of the others stays.
-
-        Documents that wait for their mini-batch to be full are learned first, as in `merge_labels` and
-        `split_label`.
-        """
-        gone = self._columns(names)
-        keep = np.setdiff1d(np.arange(self.state_.n_labels), gone)
-        if len(keep) < (1 if self.multi_label_ else 2):
-            raise DataError(f"{len(keep)} labels would be left; keep one, or two classes")
-        self._settle()
-        self.state_ = open_labels.removed(self.state_, gone)
-        self._rename([self._classes.tolist()[i] for i in keep])
-        return self
-
-    def merge_labels(self, names: Any, into: Any) -> Self:
-        """Make one label of several, with all that was learned of them.
-
-        Parameters
-        ----------
-        names : array-like of labels
-        into : label
-            What it is called: one of ``names``, whose number it keeps, or a new one, under a new number.
-        """
-        parts = self._columns(names)
-        every = self._classes.tolist()
-        own = [i for i in parts.tolist() if every[i] == into]
-        if len(parts) < 2 or (not own and into in every):
-            raise DataError("merge_labels takes two labels or more, into one of them or a new one")
-        if not self.multi_label_ and len(every) - len(parts) < 1:
-            raise DataError("one class would be left; keep two")
-        self._settle()
-        first = own[0] if own else int(parts[0])
-        order = np.array([first, *(i for i in parts.tolist() if i != first)])
-        self.state_ = open_labels.merged(self.state_, order, fresh=not own)
-        every[first] = into
-        self._rename([name for i, name in enumerate(every) if i not in order[1:]])
-        return self
-
-    def split_label(self, name: Any, into: Sequence[Any], noise: float = 0.5) -> Self:
-        """Make several labels of one, each with its even part of what was learned.
-
-        Parameters
-        ----------
-        name : label
-        into : sequence of labels
-            New names, two or more; the parts stand behind the other labels, under new numbers.
-        noise : float
-            By which the parts' terms differ at first, so that documents to come can tell them apart.
-        """
-        number("noise", noise, 0.0, 1.0)
-        label, parts = int(self._columns([name])[0]), list(into)
-        every = self._classes.tolist()
-        taken = set(every) - {name}
-        if len(parts) < 2 or len(set(parts)) < len(parts) or taken & set(parts):
-            raise DataError("split_label takes two new names or more, none of them taken")
-        self._settle()
-        self.state_ = open_labels.split(self.state_, label, len(parts), float(noise), self.seed_)
-        self._rename([one for one in every if one != name] + parts)
-        return self
-
-    def _columns(self, names: Any) -> I64:
-        """Where labels stand."""
-        check_is_fitted(self)
-        given = [names] if isinstance(names, str) else list(names)
-        place = {label: i for i, label in enumerate(self._classes.tolist())}
-        strange = [name for name in given if name not in place]
-        if strange or not given or len(set(given)) < len(given):
-            what = f"{strange[0]!r} is not" if strange else f"{given!r:.60} are not distinct names"
-            raise DataError(f"{what} among the {len(place)} labels of the model")
-        return np.array([place[name] for name in given], np.int64)
-
-    def _settle(self) -> None:
-        """Learn the documents that wait, in a batch of their own."""
-        self.state_ = self._current()
-        self.pending_ = label_documents.none()
-
-    def _rename(self, names: list[Any]) -> None:
-        """The labels' names in the order of columns; classes are brought into theirs."""
-        self._classes = listed_classes(names)
-        if not self.multi_label_:
-            order = np.argsort(self._classes)
-            self.state_ = open_labels.arranged(self.state_, order)
-            self._classes = self._classes[order]
-            self._kind = "binary" if len(order) == 2 else "multi-class"

@@ -16,10 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
-from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.label_estimator import LabelEstimator
+from bayou.data.label_forms import (
+    listed_classes,
+    pack_classes,
+    unpack_classes,
+)
 from bayou.label_posterior import LabelPosterior
 from bayou.label_response import LabelResponse
+from bayou.label_set import LabelSet
 from bayou.parts import (
     features,
     label_cells,
@@ -32,7 +36,7 @@ from bayou.parts import (
 from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import LABELS, WORDS, How, State
 from bayou.parts.topics import F64, I64, Each
-from bayou.posterior import unpack_vocabulary
+from bayou.posterior import check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
 from bayou.run.shards import Workers
 
@@ -42,7 +46,7 @@ _FROZEN: WeakKeyDictionary[Any, tuple[State, LabelPosterior]] = WeakKeyDictionar
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StreamedLabels(LabelEstimator, abstract=True):
+class StreamedLabels(LabelSet, abstract=True):
     """Terms of labels, and topics over labels, of a stream up to now.
 
     Attributes
@@ -51,8 +55,6 @@ class StreamedLabels(LabelEstimator, abstract=True):
         Everything known after the last full mini-batch.
     pending_ : Documents
         The documents after it, fewer than `batch_size`.
-    label_ids_ : int64 array (labels,)
-        A number for each label, never given twice: a label that was removed and comes again has another.
     """
 
     rule: str = "scut"
@@ -81,6 +83,7 @@ class StreamedLabels(LabelEstimator, abstract=True):
 
     def _step(self, state: State, documents: Documents, how: How, each: Each) -> State:
         """A mini-batch: some documents are scored, then all are learned."""
+        state = self._with_labels(state, np.setdiff1d(documents.label_ids, state.ids))
         n_terms = len(state.cell_ptr) - 1
         counts, labels = documents.matrix(n_terms), documents.labels(state.ids)
         state = self._judged(state, counts, labels, how, each)
@@ -93,7 +96,7 @@ class StreamedLabels(LabelEstimator, abstract=True):
     ) -> State:
         """What is known of scores, with those of documents that are about to be learned."""
         use = np.flatnonzero(np.diff(labels.indptr) > 0)
-        if self._kind != "multi-label" or not len(use):
+        if not self._several or not len(use):
             return state
         if state.sizes.shape[1]:
             n_each = np.diff(labels.indptr)[use].astype(np.float64)
@@ -189,11 +192,10 @@ class StreamedLabels(LabelEstimator, abstract=True):
         """How scores become answers, from documents that were scored before they were learned."""
         check_is_fitted(self)
         state, none = self._current(), np.zeros(0)
-        said, n = self._verdict(state), state.n_labels
-        several = self._kind == "multi-label"
+        said, n, several = self._verdict(state), state.n_labels, self._several
         by_size = several and self.rule == "cardinality"
         return LabelResponse(
-            kind=self._kind, classes=self._classes, rule=self.rule,
+            kind=self._kind(state), classes=self._classes(state), rule=self.rule,
             thresholds=none if by_size or not several else np.full(n, said.threshold),
             term_weights=state.sizes[0] if by_size else none,
             intercept=float(state.lengths[LABELS]) if by_size else 1.0,
@@ -218,13 +220,7 @@ class StreamedLabels(LabelEstimator, abstract=True):
     def multi_label_(self) -> bool:
         """Whether documents have several labels, not one class."""
         check_is_fitted(self)
-        return self._kind == "multi-label"
-
-    @property
-    def label_ids_(self) -> I64:
-        """A number for each label, never given twice."""
-        check_is_fitted(self)
-        return self.state_.ids.copy()
+        return self._several
 
     @property
     def vocabulary_(self) -> Any:
@@ -237,21 +233,25 @@ class StreamedLabels(LabelEstimator, abstract=True):
     def _payload(self) -> dict[str, NDArray[Any]]:
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
         waiting = checkpoint.arrays_of(self.pending_, "pending")
-        labels = pack_classes(self._classes, self.multi_label_)
+        ids = sorted(self._label_names)
+        known = listed_classes([self._label_names[i] for i in ids])
+        labels = {**pack_classes(known, self._several), "classes.ids": np.array(ids, np.int64)}
         return checkpoint.arrays_of(self.state_) | waiting | labels | names
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         state = checkpoint.state_of(State, arrays)
         pending = checkpoint.state_of(Documents, arrays, "pending")
-        self._classes, several = unpack_classes(arrays)
-        if not label_state.sound(state) or len(self._classes) != state.n_labels:
+        known, several = unpack_classes(arrays)
+        ids = arrays.get("classes.ids", np.zeros(0))
+        check_arrays("ids", ids, np.int64, (len(known),))
+        names = dict(zip(ids.tolist(), known.tolist(), strict=True))
+        n_terms = len(np.atleast_1d(state.cell_ptr)) - 1
+        if not label_state.sound(state) or set(state.ids.tolist()) - set(names):
             raise ModelFileError("the model file's arrays do not fit each other; save it again")
-        n_terms = len(state.cell_ptr) - 1
-        if not label_documents.sound(pending, n_terms, state.next_id):
+        strange = set(pending.label_ids.ravel().tolist()) - set(names)
+        if strange or not label_documents.sound(pending, n_terms, state.next_id):
             raise ModelFileError("the model file's waiting documents are damaged; save it again")
-        one_each = "binary" if len(self._classes) == 2 else "multi-class"
-        self._kind = "multi-label" if several else one_each
-        self.state_, self.pending_ = state, pending
+        self._hold(state, pending, names, several)
         self._names = unpack_vocabulary(arrays.get("vocabulary"), n_terms)
         try:
             self._check_stream(self._checked_parameters())

@@ -3,7 +3,8 @@
 n_vy, the tokens of term v that belong to label y, is sparse and kept as cells in term-major order:
 ``cells`` = (cellptr, labels, raw), the labels of a term increasing. An entry is a (document, term, label)
 whose label is among the document's: the entries of pair j stand at ``entryptr[j]``, in the order of the
-document's labels, ``own`` = (labelptr, labels). ``by_term`` = (terms, termptr, rows, at) groups a batch's pairs by term.
+document's labels, ``own`` = (labelptr, labels). ``by_term`` = (terms, termptr, rows, at) groups a batch's
+pairs by term.
 
 Nothing here is of size terms x labels; what is of size labels is one row of work space.
 """

@@ -4,8 +4,8 @@
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
 Stochastic collapsed variational Bayes of both floors, greedily, one after the other [Burkhardt18]: a
-document's tokens are shared out among its labels, and its labels, one token each, among topics. Each floor is scaled by
-its own tokens. Both statistics are blended in with every mini-batch; memory does not grow with the stream.
+document's tokens are shared out among its labels, and its labels, one token each, among topics. Each floor is
+scaled by its own tokens. Both are blended in with every mini-batch; memory does not grow with the stream.
 New documents are read with the labels of tokens summed out (`bayou.parts.label_scores`).
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.

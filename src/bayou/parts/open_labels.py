@@ -14,19 +14,24 @@ from bayou.parts.label_state import LABELS, WORDS, State, born
 from bayou.parts.topics import F64, I64
 
 
-def arranged(state: State, source: I64) -> State:
-    """Labels in another order, label i having been label ``source[i]``; -1 is a label that is new."""
-    n_new, known = int((source < 0).sum()), source >= 0
+def arranged(state: State, source: I64, fresh: I64 | None = None) -> State:
+    """Labels in another order, label i having been label ``source[i]``; -1 is a label that is new.
+
+    ``fresh`` are the numbers of the new ones, by default those that come next.
+    """
+    known = source >= 0
+    if fresh is None:
+        fresh = state.next_id + np.arange(int((~known).sum()))
     place = np.full(state.n_labels, -1, np.int64)
     place[source[known]] = np.flatnonzero(known)
     cells = label_cells.regrouped(state.cells, place, len(source))
-    ids = np.where(known, 0, state.next_id + np.cumsum(~known) - 1)
-    ids[known] = state.ids[source[known]]
+    ids = np.empty(len(source), np.int64)
+    ids[known], ids[~known] = state.ids[source[known]], fresh
     tables = state.tables
     if len(tables) or state.n_labels == 0:
         tables = _moved(state.tables if len(tables) else np.zeros(state.n_labels), source, 0.0)
     return state.with_cells(cells, state.scale)._replace(
-        ids=ids, next_id=state.next_id + n_new,
+        ids=ids, next_id=max(state.next_id, int(fresh.max(initial=-1)) + 1),
         left=np.stack([_moved(row, source, 1.0) for row in state.left]),
         shares=_moved(state.shares, source, 0.0), tables=tables,
         topics=np.stack([_moved(one, source, 0.0) for one in state.topics]),
