@@ -74,18 +74,18 @@ class LabelSet(LabelEstimator, abstract=True):
         self.state_ = self._with_labels(self.state_, np.array(fresh, np.int64))
 
     def _with_labels(self, state: State, fresh: I64) -> State:
-        """Columns for labels that have none, behind the others; classes stand in their order."""
+        """Columns for labels that have none."""
         if not len(fresh):
             return state
         source = np.concatenate([np.arange(state.n_labels), np.full(len(fresh), -1)])
         return self._in_order(open_labels.arranged(state, source, fresh))
 
     def _in_order(self, state: State) -> State:
-        """Classes as they are sorted; labels stay where they are."""
-        if self._several:
-            return state
-        order = np.argsort([self._label_names[i] for i in state.ids.tolist()])
-        return open_labels.arranged(state, order)
+        """Labels in the order of their numbers, which is that of coming; classes as they are sorted."""
+        by = state.ids if self._several else [self._label_names[i] for i in state.ids.tolist()]
+        order = np.argsort(by)
+        same = (order == np.arange(len(order))).all()
+        return state if same else open_labels.arranged(state, order)
 
     def _known_names(self) -> NDArray[Any]:
         """Names of all labels, those of columns first."""

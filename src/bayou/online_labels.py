@@ -114,8 +114,9 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         documents = self._documents(corpus, labels, labels.classes.tolist())
         n = corpus.n_docs
         order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
-        n_docs = p.n_docs or max(int((np.diff(documents.label_ptr) > 0).sum()), 1)
-        how = self._how(p, float(n_docs))
+        sizes = label_documents.labelled_sizes(documents)
+        sizes *= (p.n_docs or sizes[2]) / max(sizes[2], 1.0)
+        how = self._how(p, float(sizes[2]) or None)
         self._learn(
             p,
             how,
@@ -123,10 +124,9 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
             p.n_passes,
             lambda i, lo, hi: label_documents.take(documents, order(i)[lo:hi]),
         )
-        state = self.state_
-        lengths = np.append(state.lengths, 1.0) * n_docs  # however often each was seen
-        doubt = np.divide(1.0, lengths, out=np.zeros(3), where=lengths > 0.0)
-        self.state_ = state._replace(n_seen=n, doubt=doubt)
+        # however often each was seen
+        doubt = np.divide(1.0, sizes, out=np.zeros(3), where=sizes > 0.0)
+        self.state_ = self.state_._replace(n_seen=n, doubt=doubt)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:

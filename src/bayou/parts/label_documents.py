@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayou.parts.topics import F32, I32, I64
+from bayou.parts.topics import F32, F64, I32, I64
 
 
 class Documents(NamedTuple):
@@ -43,14 +43,24 @@ class Documents(NamedTuple):
 
 
 def make(counts: csr_array, labels: csr_array, ids: I64) -> Documents:
-    """From counts (documents, terms) and labels (documents, columns)."""
+    """From counts (documents, terms) and labels (documents, columns) with these numbers."""
+    given = ids[labels.indices].astype(np.int64)
+    doc = np.repeat(np.arange(labels.shape[0]), np.diff(labels.indptr))
     return Documents(
         counts.indptr.astype(np.int64),
         counts.indices.astype(np.int32),
         counts.data.astype(np.float32),
         labels.indptr.astype(np.int64),
-        ids[labels.indices].astype(np.int64),
+        given[np.lexsort((given, doc))],  # whichever columns they stood in
     )
+
+
+def labelled_sizes(documents: Documents) -> F64:
+    """Tokens, labels and number of the documents that have labels."""
+    has = np.diff(documents.label_ptr) > 0
+    every = np.concatenate([[0.0], np.cumsum(documents.counts, dtype=np.float64)])
+    words = np.diff(every[documents.indptr])[has].sum()
+    return np.array([words, len(documents.label_ids), has.sum()], np.float64)
 
 
 def none() -> Documents:

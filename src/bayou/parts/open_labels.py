@@ -70,21 +70,24 @@ def _rescaled(state: State, rest: F64) -> State:
 
 def merged(state: State, parts: I64, fresh: bool) -> State:
     """Several labels become the first of them, with all that was counted; ``fresh``: under a new number."""
-    first, others = int(parts[0]), parts[1:]
+    first, others, left = int(parts[0]), parts[1:], state.left.copy()
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
-    left = state.left.copy()
+    tilt = np.ones((2, state.n_labels))  # labels of different age have different corrections
     for row, mass in ((WORDS, words), (LABELS, state.shares)):
         left[row, first] = _joint_left(state.left[row, parts], mass[parts])
+        tilt[row, parts] = born(state.left[row, parts]) / born(left[row, [first]])
     place = np.arange(state.n_labels)
     place[others] = first
-    cells = label_cells.regrouped(state.cells, place, state.n_labels)
+    raw = (state.raw * tilt[WORDS, state.cell_labels]).astype(np.float32)
+    cells = label_cells.regrouped(state.cells._replace(raw=raw), place, state.n_labels)
     ids = state.ids.copy()
     if fresh:
         ids[first] = state.next_id
     joined = state.with_cells(cells, state.scale)._replace(
-        left=left, ids=ids, next_id=state.next_id + int(fresh), shares=_added(state.shares, parts),
-        topics=np.stack([_added(one, parts) for one in state.topics]),
-        tables=_added(state.tables, parts) if len(state.tables) else state.tables,
+        left=left, ids=ids, next_id=state.next_id + int(fresh),
+        shares=_added(tilt[LABELS] * state.shares, parts),
+        topics=np.stack([_added(tilt[LABELS][:, None] * one, parts) for one in state.topics]),
+        tables=_added(tilt[WORDS] * state.tables, parts) if len(state.tables) else state.tables,
     )  # fmt: skip
     return arranged(joined, np.setdiff1d(np.arange(state.n_labels), others))
 
