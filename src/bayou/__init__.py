@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bayou.data.vocabulary import Vocabulary
     from bayou.estimator import load
     from bayou.explanation import Explanation
+    from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
@@ -45,6 +46,7 @@ __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
     "LDA",
+    "AuthorTopicModel",
     "BayesPAClassifier",
     "BayesPARegressor",
     "BlockChainEnsemble",

@@ -1,6 +1,7 @@
 """Where the public names of bayou live: those that `bayou/__init__.py` shows to type checkers."""
 
 HOMES = {
+    "AuthorTopicModel": "bayou.models.author_topic",
     "BayesPAClassifier": "bayou.models.bayes_pa",
     "BayesPARegressor": "bayou.models.bayes_pa",
     "BlockChainEnsemble": "bayou.models.classifier_chain",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +13,21 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
-from bayou.data.label_forms import MULTI_LABEL, Labels
+from bayou.data.label_forms import MULTI_LABEL
 from bayou.data.supervision import read_labels
-from bayou.estimator import Estimator
 from bayou.explanation import LabelExplanation
-from bayou.kernels.rng import HELD_OUT, key, shuffled
+from bayou.label_fitting import Run, Task
 from bayou.label_posterior import LabelPosterior
-from bayou.label_response import RULES, LabelResponse, fitted_sigmoid
-from bayou.metrics.multilabel import micro_auc
+from bayou.label_response import RULES, LabelResponse
 from bayou.parameters import number, one_of, whole
 from bayou.parts import features, label_scores, topics
-from bayou.parts.topics import F64, I64, Each
+from bayou.parts.topics import F64
 from bayou.posterior import Posterior, proportions
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
-from bayou.run.loop import Info
 from bayou.run.shards import Workers
 from bayou.supervised import Classifies
-from bayou.thresholds import CardinalityRegression, SCut
 from bayou.topic_estimator import TopicEstimator
-
-MIXES = np.linspace(0.0, 1.0, 11)
-_FEW = 20  # documents with labels below which none are held out
-_MOST_HELD = 2000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -220,133 +212,3 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
         corpus = self._corpus(X, reset=True)
         labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
         return Task(features.damped(corpus.counts, self.tf), labels, corpus.vocabulary)
-
-
-class Task(NamedTuple):
-    """What there is to learn from."""
-
-    counts: csr_array
-    labels: Labels
-    vocabulary: Any
-
-    def only(self, docs: I64) -> Task:
-        """Some of the documents."""
-        of = self.labels
-        codes = of.codes[docs] if len(of.codes) else of.codes
-        indicator, known = csr_array(of.indicator[docs]), of.known[docs]
-        kept = of._replace(codes=codes, indicator=indicator, known=known)
-        return self._replace(counts=csr_array(self.counts[docs]), labels=kept)
-
-    def label_docs(self) -> F64:
-        """Documents of each label."""
-        return np.bincount(
-            self.labels.indicator.indices, minlength=len(self.labels.classes)
-        ).astype(np.float64)
-
-
-def held_out(task: Task, share: float, seed: int) -> tuple[I64, I64]:
-    """Documents to learn from and, with labels, to decide with; none of those where there are few."""
-    known = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
-    n_held = min(int(share * len(known)), _MOST_HELD) if len(known) >= _FEW else 0
-    order = known[shuffled(len(known), np.uint64(key(seed, HELD_OUT, 0, 0)))]
-    rest = np.setdiff1d(np.arange(task.counts.shape[0]), order[:n_held])
-    return rest, np.sort(order[:n_held])
-
-
-def tuned(
-    post: LabelPosterior, task: Task, each: Each, mix: float | None
-) -> tuple[F64, LabelPosterior]:
-    """Shares of documents that a model has not seen, and the model with the best mixture for them."""
-    found = label_scores.infer(post, label_scores.met_pairs(task.counts, post), each)
-    if mix is None and post.n_topics and task.labels.kind == MULTI_LABEL:
-        use = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
-        truth = csr_array(task.labels.indicator[use])
-
-        def auc(w: float) -> float:
-            shares = label_scores.label_shares(replace(post, mix=float(w)), found)
-            return float(micro_auc(truth, shares[use]))
-
-        mix = (
-            float(max(MIXES, key=auc)) if len(use) and 0 < truth.nnz < np.prod(truth.shape) else 0.0
-        )
-    post = replace(post, mix=mix or 0.0)
-    return label_scores.label_shares(post, found), post
-
-
-def respond(task: Task, rule: str, shares: F64, truth: csr_array) -> LabelResponse:
-    """How scores become answers, from the training documents and from shares of some held out."""
-    of, none = task.labels, np.zeros(0)
-    if of.kind != MULTI_LABEL:
-        return LabelResponse(kind=of.kind, classes=of.classes, thresholds=none, term_weights=none)
-    slope, offset = fitted_sigmoid(shares, truth)
-    how: dict[str, Any] = {"thresholds": none, "term_weights": none}
-    if rule == "cardinality":
-        use = np.flatnonzero(of.known)
-        sizes, X = csr_array(of.indicator[use]), csr_array(task.counts[use])
-        blank = csr_array(sizes.shape, dtype=np.float64)
-        model = CardinalityRegression(max_docs=4000).fit(blank, sizes, X).model_
-        how["term_weights"] = np.asarray(model.coef_, np.float64).ravel()
-        how["intercept"] = float(np.ravel(model.intercept_)[0])
-    else:
-        how["thresholds"] = SCut().fit(shares, truth).thresholds_
-    return LabelResponse(
-        kind=of.kind, classes=of.classes, rule=rule, slope=slope, offset=offset, **how
-    )
-
-
-Learn = Callable[[Task, int, bool], LabelPosterior]
-
-
-def learn_and_tune(
-    task: Task, p: Any, run: Run, learn: Learn
-) -> tuple[LabelPosterior, LabelResponse]:
-    """Learn from most documents, decide with the others, then learn from all of them.
-
-    ``learn(task, n_chains, last)`` gives a posterior; the last time progress is shown.
-    """
-    several, each = task.labels.kind == MULTI_LABEL, run.each
-    rest, held = held_out(task, p.validation_share if several else 0.0, run.seed)
-    mix = getattr(p, "mix", 0.0)
-    if not len(held):
-        post = learn(task, p.n_chains, True)
-        judged = task.only(np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0))
-        shares, post = tuned(post, judged, each, 0.0 if mix is None else mix)
-        return post, respond(task, p.rule, shares, judged.labels.indicator)
-    trial = learn(task.only(rest), 1, False)
-    judged = task.only(held)
-    shares, trial = tuned(trial, judged, each, mix)
-    post = replace(learn(task, p.n_chains, True), mix=trial.mix)
-    return post, respond(task, p.rule, shares, judged.labels.indicator)
-
-
-S = TypeVar("S", bound=tuple[Any, ...])
-Sweeps = Callable[[S], tuple[S, Info | None]]
-
-
-class Run:
-    """One call of `fit`: its threads, who is told, where it is kept."""
-
-    def __init__(
-        self, model: Estimator, each: Each, callbacks: list[loop.Callback], saver: checkpoints.Saver
-    ) -> None:
-        self.each, self.seed = each, model.seed_
-        self._callbacks, self._saver, self._max_time = callbacks, saver, model.max_time
-
-    def train(
-        self, kind: type[S], begin: Callable[[], S], sweeps: Callable[[S], Sweeps[S]], last: bool
-    ) -> S:
-        """All sweeps from the beginning, or from a checkpoint.
-
-        ``sweeps`` makes, from the state to begin with, what gives the next state and what is told of it.
-        """
-        saver = self._saver if last else checkpoints.Saver()
-        state = saver.read(kind) or begin()
-        state = loop.run(
-            state,
-            sweeps(state),
-            callbacks=self._callbacks if last else (),
-            after=saver.after,
-            stopped=saver.stopped,
-            max_time=self._max_time,
-        )
-        return state

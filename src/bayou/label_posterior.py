@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
 SCORES = ("tokens", "document")
@@ -76,12 +78,18 @@ class LabelPosterior:
     totals: F64 = field(init=False)  # n_y
     base: F64 = field(init=False)  # beta_y / (n_y + V beta_y)
     rate: F32 = field(init=False)  # n_vy / (n_y + V beta_y), an entry for each cell
+    words: tuple[I64, I32, F32] = field(init=False)  # the sparse part of phi by term, for kernels
     topics: tuple[F32, ...] = field(init=False)  # psi of each chain (terms, topics)
 
     def __post_init__(self) -> None:
-        totals = np.zeros(self.n_columns) if self.tokens is None else self.tokens
-        if self.tokens is None:
-            np.add.at(totals, self.term_label.indices, self.term_label.data.astype(np.float64))
+        cells = self.term_label
+        totals = (
+            self.tokens
+            if self.tokens is not None
+            else np.bincount(
+                cells.indices, weights=cells.data.astype(np.float64), minlength=self.n_columns
+            )
+        )
         mass = totals + self.n_terms * self.beta
         scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=totals > 0)
         rate = (self.term_label.data * scale[self.term_label.indices]).astype(np.float32)
@@ -89,6 +97,8 @@ class LabelPosterior:
         object.__setattr__(self, "totals", totals)
         object.__setattr__(self, "base", self.beta * scale)
         object.__setattr__(self, "rate", rate)
+        words = (cells.indptr.astype(np.int64), cells.indices.astype(np.int32), rate)
+        object.__setattr__(self, "words", words)
         object.__setattr__(self, "topics", self._term_topics())
 
     @property
@@ -114,10 +124,11 @@ class LabelPosterior:
         """Topics over labels of one chain (topics, columns)."""
         return self.links[member * self.n_topics : (member + 1) * self.n_topics]
 
-    def words(self) -> tuple[I64, NDArray[np.int32], F32]:
-        """The sparse part of phi by term, as kernels take it."""
-        cells = self.term_label
-        return cells.indptr.astype(np.int64), cells.indices.astype(np.int32), self.rate
+    def with_mix(self, mix: float) -> LabelPosterior:
+        """The same with another mixture; nothing else is computed anew."""
+        other = copy.copy(self)
+        object.__setattr__(other, "mix", float(mix))
+        return other
 
     def _term_topics(self) -> tuple[F32, ...]:
         """psi_vk = sum_y phi_vy phi'_ky of each chain: the labels of tokens summed out."""
@@ -163,7 +174,7 @@ class LabelPosterior:
         sizes = (self.n_labels, self.n_members, SCORES.index(self.score))
         out: dict[str, NDArray[Any]] = {
             "labels.indptr": cells.indptr.astype(np.int64),
-            "labels.indices": cells.indices.astype(np.int64),
+            "labels.indices": cells.indices.astype(np.int32),
             "labels.data": cells.data.astype(np.float32),
             "labels.sizes": np.array(sizes, np.int64),
             "labels.figures": np.array([self.strength, self.mix]),
@@ -189,7 +200,7 @@ class LabelPosterior:
             raise ModelFileError("the model file's labels do not fit its terms; save it again")
         shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
             "indptr": (np.int64, (n_terms,)),
-            "indices": (np.int64, n_cells),
+            "indices": (np.int32, n_cells),
             "data": (np.float32, n_cells),
             "figures": (np.float64, (2,)),
             "beta": (np.float64, (n_columns,)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -111,7 +110,7 @@ class StreamedLabels(LabelSet, abstract=True):
         found, truth = label_scores.infer(post, pairs, each), csr_array(labels[use])
         tally = state.scored
         for i, mix in enumerate(self._mixtures()):
-            shares = label_scores.label_shares(with_mix(post, float(mix)), found)
+            shares = label_scores.label_shares(post.with_mix(float(mix)), found)
             tally = label_progress.tallied(tally, i, shares, truth)
         return state._replace(scored=tally)
 
@@ -184,7 +183,7 @@ class StreamedLabels(LabelSet, abstract=True):
         state, how, mix = self._known()
         cached = _FROZEN.get(self)
         if cached is None or cached[0] is not state:
-            _FROZEN[self] = cached = (state, with_mix(self._frozen(state, how), mix))
+            _FROZEN[self] = cached = (state, self._frozen(state, how).with_mix(mix))
         return cached[1]
 
     @property
@@ -207,7 +206,7 @@ class StreamedLabels(LabelSet, abstract=True):
         check_is_fitted(self)
         counts = features.damped(self._corpus(X, reset=False).counts, self.tf)
         state, how, mix = self._known()
-        post = with_mix(self._frozen(state, how, np.unique(counts.indices)), mix)
+        post = self._frozen(state, how, np.unique(counts.indices)).with_mix(mix)
         with Workers(self.n_threads) as workers:
             pairs = label_scores.met_pairs(counts, post)
             found = label_scores.infer(post, pairs, workers.each)
@@ -260,12 +259,3 @@ class StreamedLabels(LabelSet, abstract=True):
 
     def _n_columns(self) -> int:
         return len(self.state_.cell_ptr) - 1
-
-
-def with_mix(post: LabelPosterior, mix: float) -> LabelPosterior:
-    """The same with another part for the topics over labels; nothing is computed again."""
-    if post.mix == mix:
-        return post
-    out = copy.copy(post)
-    object.__setattr__(out, "mix", mix)
-    return out

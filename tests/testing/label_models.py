@@ -1,6 +1,6 @@
 """Which models of labels the laws are tried on, and what scikit-learn asks of them in vain."""
 
-from bayou import DependencyLDA, FastDependencyLDA, LabeledLDA
+from bayou import AuthorTopicModel, DependencyLDA, FastDependencyLDA, LabeledLDA
 
 SHORT = {"n_topics": 3, "n_sweeps": 6, "n_kept": 3}
 
@@ -11,8 +11,14 @@ MODELS = [
     DependencyLDA(**SHORT),
     FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", n_chains=2),
     FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", greedy=False, mix=0.5),
+    AuthorTopicModel(**SHORT),
 ]
-SKLEARN = [LabeledLDA(n_sweeps=5), DependencyLDA(**SHORT), FastDependencyLDA(**SHORT)]
+SKLEARN = [
+    LabeledLDA(n_sweeps=5),
+    DependencyLDA(**SHORT),
+    FastDependencyLDA(**SHORT),
+    AuthorTopicModel(**SHORT),
+]
 
 _NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _MODELS = "bayou.models."
 _WITHOUT_TOPICS = ("bayou.models.bayes_pa", "bayou.models.classifier_chain")
+_OF_LABELS = tuple(
+    "bayou.models." + name for name in ("author_topic", "dependency_lda", "labeled_lda")
+)
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
@@ -93,10 +96,11 @@ def resolved(name: str, label: str | None, target: str | None) -> str:
                 param_hint="--model",
             )
         name = families()[name][0 if label else 1]
-    check(name)
+    of_labels = HOMES[check(name)] in _OF_LABELS
     needs = {_CLASSIFIER: ("--label", label), _REGRESSOR: ("--target", target)}
     for ending, (flag, column) in needs.items():
-        if name.endswith(ending) and not column:
+        asked = name.endswith(ending) or (ending == _CLASSIFIER and of_labels)
+        if asked and not column:
             what = "class or labels" if flag == "--label" else "number"
             raise typer.BadParameter(
                 f"{name} needs {flag}, the column of a document's {what}", param_hint=flag

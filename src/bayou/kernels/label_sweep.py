@@ -12,7 +12,6 @@ import numpy as np
 
 from bayou.kernels.compile import jit
 from bayou.kernels.rng import GOLDEN, INIT, LABELS, key, unit
-from bayou.kernels.token import pick
 
 
 @jit
@@ -65,8 +64,33 @@ def count_labels(cells, z, docs, gain):
 
 
 @jit
+def _pick_few(weight, m, target):
+    """The place at which the running sum of the first m weights passes ``target``, found without a branch."""
+    j, below = 0, 0.0
+    for n in range(m - 1):
+        below += weight[n]
+        j += target >= below
+    while weight[j] <= 0.0 and j > 0:  # rounding, or given terms that leave no label possible
+        j -= 1
+    return j
+
+
+@jit
+def _count_own(own, z, lo, hi, labels, alpha, boost):
+    """n_dy + a_y + b / m of the labels of a document."""
+    label_ids, begin, m = labels
+    for n in range(m):
+        own[n] = alpha[label_ids[begin + n]] + boost / m
+    for i in range(lo, hi):
+        own[z[i]] += 1.0
+
+
+@jit
 def gibbs_labels(z, docs, cells, totals, prior, kept, seed, sweep):
     """Draw every token's label from its conditional given all others; counts are kept up to date.
+
+    A token that keeps its label writes nothing: its own count is taken out of one weight, not of the counts.
+    The body is in one piece, since a call with a dozen arrays for each token costs as much as the draw.
 
     Parameters
     ----------
@@ -80,51 +104,65 @@ def gibbs_labels(z, docs, cells, totals, prior, kept, seed, sweep):
     """
     pair_ptr, times, token_ptr, label_ptr, label_ids, first, slots = docs
     beta, vbeta, gain, alpha, boost, greedy = prior
+    inverse = 1.0 / (totals + vbeta)
+    less = 1.0 / (totals - gain + vbeta)  # with one token less
     most = 1
     for d in range(token_ptr.size - 1):
         most = max(most, label_ptr[d + 1] - label_ptr[d])
-    weight = np.zeros(most)
-    doc_row = np.zeros(most)
+    weight, own = np.zeros(most), np.zeros(most)
     for d in range(token_ptr.size - 1):
         begin = label_ptr[d]
         m = label_ptr[d + 1] - begin
         if m < 2:
             _keep_only(kept, d, docs, gain)
             continue
-        for j in range(m):
-            doc_row[j] = 0.0
-        for i in range(token_ptr[d], token_ptr[d + 1]):
-            doc_row[z[i]] += 1.0
-        more = boost / m
-        at = key(seed, LABELS, sweep, d)
+        labels = (label_ids, begin, m)
         i = token_ptr[d]
+        if not greedy:
+            _count_own(own, z, i, token_ptr[d + 1], labels, alpha, boost)
+        at = key(seed, LABELS, sweep, d)
         for p in range(pair_ptr[d], pair_ptr[d + 1]):
             cell = first[d] + (p - pair_ptr[d]) * m
             for _ in range(times[p]):
-                j = z[i]
-                y = label_ids[begin + j]
-                cells[slots[cell + j]] -= gain[y]
-                totals[y] -= gain[y]
-                doc_row[j] -= 1.0
+                old = z[i]
                 total = 0.0
                 for n in range(m):
                     y = label_ids[begin + n]
-                    w = (cells[slots[cell + n]] + beta[y]) / (totals[y] + vbeta[y])
+                    w = (cells[slots[cell + n]] + beta[y]) * inverse[y]
                     if not greedy:
-                        w *= doc_row[n] + alpha[y] + more
+                        w *= own[n]
                     weight[n] = w
                     total += w
+                y = label_ids[begin + old]
+                w = (cells[slots[cell + old]] - gain[y] + beta[y]) * less[y]
+                if not greedy:
+                    w *= own[old] - 1.0
+                total += w - weight[old]
+                weight[old] = w
                 at += GOLDEN
-                j = pick(weight[:m], unit(at) * total)
+                new = _pick_few(weight, m, unit(at) * total)
                 if kept.size and total > 0.0:
+                    scale = 1.0 / total
                     for n in range(m):
-                        kept[slots[cell + n]] += weight[n] / total * gain[label_ids[begin + n]]
-                z[i] = j
-                y = label_ids[begin + j]
-                cells[slots[cell + j]] += gain[y]
-                totals[y] += gain[y]
-                doc_row[j] += 1.0
+                        kept[slots[cell + n]] += weight[n] * scale * gain[label_ids[begin + n]]
+                if new != old:
+                    z[i] = new
+                    own[old] -= 1.0
+                    own[new] += 1.0
+                    cells[slots[cell + old]] -= gain[y]
+                    _total(totals, inverse, less, y, -gain[y], gain[y], vbeta[y])
+                    y = label_ids[begin + new]
+                    cells[slots[cell + new]] += gain[y]
+                    _total(totals, inverse, less, y, gain[y], gain[y], vbeta[y])
                 i += 1
+
+
+@jit
+def _total(totals, inverse, less, y, by, gain, vbeta):
+    """Let tokens enter or leave a label, and with its total what is divided by."""
+    totals[y] += by
+    inverse[y] = 1.0 / (totals[y] + vbeta)
+    less[y] = 1.0 / (totals[y] - gain + vbeta)
 
 
 @jit

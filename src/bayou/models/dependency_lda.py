@@ -4,14 +4,14 @@
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
 All but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels shape a prior of the words' labels,
-eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18a] the words' labels are what the topics draw, one step
+eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18] the words' labels are what the topics draw, one step
 for both. Training is greedy, one floor after the other: labelled LDA of the words, LDA of the labels. New
 documents are read with the labels of tokens summed out (`bayou.parts.label_scores`), not with the alternating
 sampler of the papers: that hardly mixes once the topics stand still.
 
 [Rubin12] Rubin, Chambers, Smyth, Steyvers. Statistical topic models for multi-label document classification.
 Machine Learning 88, 2012.
-[Burkhardt18a] Burkhardt, Kramer. Online multi-label dependency topic models for text classification. Machine
+[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification. Machine
 Learning 107, 2018.
 """
 
@@ -23,13 +23,14 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator, Run, Sweeps, Task, learn_and_tune
+from bayou.label_estimator import LabelEstimator
+from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
-from bayou.parts.topics import F32, F64, I32, U16, Each
+from bayou.parts.topics import F32, I32, U16, Each
 from bayou.run.loop import Info
 
 
@@ -123,7 +124,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _Dependency(LabelEstimator, abstract=True):
+class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
     """What the two models share: fields, checks, and the run of the chains."""
 
     n_topics: int = 100
@@ -178,18 +179,6 @@ class _Dependency(LabelEstimator, abstract=True):
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
         return self
 
-    @property
-    def links_(self) -> F64:
-        """Topics over labels of the first chain (topics, labels); rows sum to one [phi']."""
-        check_is_fitted(self)
-        return self.labels_.member_links(0)
-
-    def top_labels(self, n: int = 10) -> list[list[Any]]:
-        """The most probable labels of each topic over labels of the first chain."""
-        whole("n", n, 0)
-        best = np.argsort(-self.links_, axis=1, kind="stable")[:, :n]
-        return [self.classes_[row].tolist() for row in best]
-
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         self._check_labels(p)
@@ -211,7 +200,7 @@ class _Dependency(LabelEstimator, abstract=True):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FastDependencyLDA(_Dependency):
-    """Topics over labels over words: labels that occur together help each other [Burkhardt18a].
+    """Topics over labels over words: labels that occur together help each other [Burkhardt18].
 
     Parameters
     ----------

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from bayou.label_estimator import MIXES
+from bayou.label_fitting import MIXES
 from bayou.label_posterior import SCORES
+from bayou.label_topics import TopicsOverLabels
 from bayou.online_labels import OnlineLabelEstimator
 from bayou.parameters import number, one_of, whole
 from bayou.parts.label_cells import Local
@@ -32,7 +33,7 @@ _MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineDependencyLDA(OnlineLabelEstimator):
+class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     """Labels and topics over labels learned from mini-batches; labels may come and go.
 
     Parameters

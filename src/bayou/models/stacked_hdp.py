@@ -24,8 +24,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator, Run, Sweeps, Task, learn_and_tune
+from bayou.label_estimator import LabelEstimator
+from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels, roots, stacked
 from bayou.parts.roots import Level
@@ -130,7 +132,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StackedHDP(LabelEstimator):
+class StackedHDP(TopicsOverLabels, LabelEstimator):
     """Topics over labels over words; how many topics, and how common each is, is learned.
 
     Parameters
@@ -227,12 +229,6 @@ class StackedHDP(LabelEstimator):
 
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
         return self
-
-    @property
-    def links_(self) -> F64:
-        """Topics over labels of the first chain (topics, labels); rows sum to one [phi']."""
-        check_is_fitted(self)
-        return self.labels_.member_links(0)
 
     @property
     def n_used_(self) -> int:

@@ -78,7 +78,7 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
             prior = _flattened(prior, post)
             strength = post.strength + float(post.alpha.sum())
     out = np.empty((pairs.n_docs, post.n_columns))
-    words, plain = post.words(), tuple(pairs)
+    words, plain = post.words, tuple(pairs)
 
     def work(lo: int, hi: int) -> None:
         label_scores.score_docs(out, plain, lo, hi, words, post.base, prior, strength, steps)
@@ -137,6 +137,6 @@ def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
         strength = one.n_tokens
     out = np.empty((1, post.n_columns))
     label_scores.score_docs(
-        out, tuple(one), 0, 1, post.words(), post.base, prior[None], strength, STEPS - 1
+        out, tuple(one), 0, 1, post.words, post.base, prior[None], strength, STEPS - 1
     )
     return np.asarray(strength * prior + one.n_tokens * out[0], np.float64)

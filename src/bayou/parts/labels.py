@@ -45,11 +45,12 @@ class Data(NamedTuple):
     cell_labels: I32
     start: F32  # what cells hold without any token
     n_labels: int
+    times: I64  # counts of pairs as whole numbers
 
     @property
     def whole(self) -> tuple[NDArray[np.generic], ...]:
         """What samplers take: counts of pairs as whole numbers."""
-        return self._with(np.rint(self.pairs.counts).astype(np.int64))
+        return self._with(self.times)
 
     @property
     def soft(self) -> tuple[NDArray[np.generic], ...]:
@@ -129,10 +130,11 @@ def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None
         slots, place, first, pairs.indptr, (label_ptr, label_ids), tuple(by_term),
         (cell_ptr, cell_labels), 0, len(by_term.terms),
     )  # fmt: skip
-    times = np.concatenate([[0], np.cumsum(np.rint(pairs.counts).astype(np.int64))])
+    times = np.rint(pairs.counts).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(times)]).astype(np.int64)
     return Data(
-        pairs, docs, times[pairs.indptr].astype(np.int64), label_ptr, label_ids, first, slots,
-        by_term, cell_ptr, cell_labels, pattern.data.astype(np.float32), labels.shape[1],
+        pairs, docs, ends[pairs.indptr], label_ptr, label_ids, first, slots,
+        by_term, cell_ptr, cell_labels, pattern.data.astype(np.float32), labels.shape[1], times,
     )  # fmt: skip
 
 
