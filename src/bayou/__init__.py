@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
+    from bayou.models.labeled_hdp import LabeledHDP
     from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.online_dependency_lda import OnlineDependencyLDA
+    from bayou.models.online_labeled_hdp import OnlineLabeledHDP
+    from bayou.models.online_labeled_lda import OnlineLabeledLDA
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
     from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
+    from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
+    from bayou.models.stacked_hdp import StackedHDP
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -53,13 +59,18 @@ __all__ = [
     "DependencyLDA",
     "Explanation",
     "FastDependencyLDA",
+    "LabeledHDP",
     "LabeledLDA",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
+    "OnlineDependencyLDA",
     "OnlineLDA",
+    "OnlineLabeledHDP",
+    "OnlineLabeledLDA",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
+    "StackedHDP",
     "TextModel",
     "ThresholdedClassifier",
     "Vectorizer",

@@ -43,7 +43,9 @@ class LabelPosterior:
         Probability of each label in each topic over labels [phi'], those of several chains one below the
         other; without rows in a model that has none.
     link_alpha : float64 array (topics,)
-        Prior of a document's topics.
+        Prior of a document's topics, of the first chain where `member_alpha` is given.
+    member_alpha : float64 array (members, topics), optional
+        The same of each chain, where they have learned their own.
     n_members : int
         Chains that `links` come from.
     strength : float
@@ -55,6 +57,8 @@ class LabelPosterior:
     mix : float
         Part of a score that comes from the topics alone, without the words' own labels [omega].
     vocabulary : Vocabulary or None
+    tokens : float64 array (columns,), optional
+        Tokens of each label, where ``term_label`` has the cells of some terms only.
     """
 
     term_label: csr_array
@@ -69,6 +73,8 @@ class LabelPosterior:
     score: str = "tokens"
     mix: float = 0.0
     vocabulary: Vocabulary | None = None
+    tokens: F64 | None = None
+    member_alpha: F64 | None = None
     totals: F64 = field(init=False)  # n_y
     base: F64 = field(init=False)  # beta_y / (n_y + V beta_y)
     rate: F32 = field(init=False)  # n_vy / (n_y + V beta_y), an entry for each cell
@@ -77,8 +83,12 @@ class LabelPosterior:
 
     def __post_init__(self) -> None:
         cells = self.term_label
-        totals = np.bincount(
-            cells.indices, weights=cells.data.astype(np.float64), minlength=self.n_columns
+        totals = (
+            self.tokens
+            if self.tokens is not None
+            else np.bincount(
+                cells.indices, weights=cells.data.astype(np.float64), minlength=self.n_columns
+            )
         )
         mass = totals + self.n_terms * self.beta
         scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=totals > 0)
@@ -105,6 +115,10 @@ class LabelPosterior:
     def n_topics(self) -> int:
         """Topics over labels in each chain."""
         return len(self.link_alpha)
+
+    def alpha_of(self, member: int) -> F64:
+        """Prior of a document's topics in one chain."""
+        return self.link_alpha if self.member_alpha is None else self.member_alpha[member]
 
     def member_links(self, member: int) -> F64:
         """Topics over labels of one chain (topics, columns)."""
@@ -167,6 +181,8 @@ class LabelPosterior:
         }
         for name in ("beta", "alpha", "label_docs", "links", "link_alpha"):
             out[f"labels.{name}"] = getattr(self, name)
+        if self.member_alpha is not None:
+            out["labels.member_alpha"] = self.member_alpha
         if self.vocabulary is not None:
             out["labels.vocabulary"] = pack_strings(self.vocabulary)
         return out
@@ -193,9 +209,13 @@ class LabelPosterior:
             "links": (np.float64, (n_members * n_topics, n_columns)),
             "link_alpha": (np.float64, (n_topics,)),
         }
+        if "labels.member_alpha" in arrays:
+            got["member_alpha"] = arrays["labels.member_alpha"]
+            shapes["member_alpha"] = (np.float64, (n_members, n_topics))
         for name, (dtype, shape) in shapes.items():
             check_arrays(name, got[name], dtype, shape, signed=name == "figures")
         return cls(
+            member_alpha=got.get("member_alpha"),
             term_label=_matrix(got, n_terms - 1, n_columns),
             n_labels=n_labels,
             n_members=n_members,

@@ -140,7 +140,12 @@ def fitted_sigmoid(shares: F64, truth: csr_array) -> tuple[float, float]:
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
     yes = np.bincount(place[rows, truth.indices], minlength=_BINS) + 1.0 / _BINS
     x = -(np.arange(_BINS) + 0.5) / _BINS * span
-    design = np.column_stack([x, np.ones(_BINS)])
+    return sigmoid_of_bins(x, yes.astype(np.float64), every)
+
+
+def sigmoid_of_bins(x: F64, yes: F64, every: F64) -> tuple[float, float]:
+    """Slope and offset for labels tallied by ln S: ``yes`` of ``every`` that have about the value x."""
+    design = np.column_stack([x, np.ones(len(x))])
     beta = np.array([1.0, 0.0])
     for _ in range(100):
         p = expit(design @ beta)

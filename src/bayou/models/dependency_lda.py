@@ -23,14 +23,14 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
 from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
-from bayou.parts.topics import F32, F64, I32, U16, Each
+from bayou.parts.topics import F32, I32, U16, Each
 from bayou.run.loop import Info
 
 
@@ -124,7 +124,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _Dependency(LabelEstimator, abstract=True):
+class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
     """What the two models share: fields, checks, and the run of the chains."""
 
     n_topics: int = 100
@@ -178,18 +178,6 @@ class _Dependency(LabelEstimator, abstract=True):
 
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
         return self
-
-    @property
-    def links_(self) -> F64:
-        """Topics over labels of the first chain (topics, labels); rows sum to one [phi']."""
-        check_is_fitted(self)
-        return self.labels_.member_links(0)
-
-    def top_labels(self, n: int = 10) -> list[list[Any]]:
-        """The most probable labels of each topic over labels of the first chain."""
-        whole("n", n, 0)
-        best = np.argsort(-self.links_, axis=1, kind="stable")[:, :n]
-        return [self.classes_[row].tolist() for row in best]
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()

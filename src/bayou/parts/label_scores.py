@@ -43,7 +43,7 @@ def met_pairs(counts: csr_array, post: LabelPosterior) -> Pairs:
 
 def member_topics(post: LabelPosterior, member: int, pairs: Pairs, each: Each) -> topics.F32:
     """Expected tokens of each topic over labels in documents (documents x topics), by one chain."""
-    return topics.expected_counts(post.topics[member], post.link_alpha, pairs, each)
+    return topics.expected_counts(post.topics[member], post.alpha_of(member), pairs, each)
 
 
 def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
@@ -54,10 +54,12 @@ def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
     cost = 0.5 * post.n_columns * post.n_topics
     for member in range(post.n_members):
         counts = member_topics(post, member, pairs, each)
-        links = np.ascontiguousarray(post.member_links(member))
+        links, alpha = np.ascontiguousarray(post.member_links(member)), post.alpha_of(member)
 
-        def work(lo: int, hi: int, counts: topics.F32 = counts, links: F64 = links) -> None:
-            label_scores.label_priors(out, counts, lo, hi, post.link_alpha, links)
+        def work(
+            lo: int, hi: int, counts: topics.F32 = counts, links: F64 = links, alpha: F64 = alpha
+        ) -> None:
+            label_scores.label_priors(out, counts, lo, hi, alpha, links)
 
         each(work, np.arange(pairs.n_docs + 1, dtype=np.int64), cost)
     out /= out.sum(axis=1, keepdims=True)
