@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from bayou.data.vocabulary import Vocabulary
     from bayou.estimator import load
     from bayou.explanation import Explanation
-    from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
+    from bayou.models.bayes_pa import BayesPAClassifier
+    from bayou.models.bayes_pa_regressor import BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
-    from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
+    from bayou.models.online_med_lda import OnlineMedLDAClassifier
+    from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 

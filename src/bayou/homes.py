@@ -2,7 +2,7 @@
 
 HOMES = {
     "BayesPAClassifier": "bayou.models.bayes_pa",
-    "BayesPARegressor": "bayou.models.bayes_pa",
+    "BayesPARegressor": "bayou.models.bayes_pa_regressor",
     "BlockChainEnsemble": "bayou.models.classifier_chain",
     "BlockClassifierChain": "bayou.models.classifier_chain",
     "Corpus": "bayou.data.corpus",
@@ -14,7 +14,7 @@ HOMES = {
     "ModelFileError": "bayou.data.errors",
     "OnlineLDA": "bayou.models.online_lda",
     "OnlineMedLDAClassifier": "bayou.models.online_med_lda",
-    "OnlineMedLDARegressor": "bayou.models.online_med_lda",
+    "OnlineMedLDARegressor": "bayou.models.online_med_lda_regressor",
     "TextModel": "bayou.text_model",
     "ThresholdedClassifier": "bayou.thresholds.classifier",
     "Vectorizer": "bayou.data.text",

@@ -18,8 +18,16 @@ from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.kernels import rng
-from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import features, online_batch, online_margin, online_state, online_stream, topics
+from bayou.parameters import one_of
+from bayou.parts import (
+    features,
+    online_batch,
+    online_margin,
+    online_settings,
+    online_state,
+    online_stream,
+    topics,
+)
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.online_state import How, State
 from bayou.parts.passive_aggressive import Examples
@@ -31,7 +39,6 @@ from bayou.run.shards import Workers
 from bayou.supervised import SupervisedEstimator, weights_of
 
 CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
-FLOOR = 1000.0 / 164.0  # of lambda, in units of cost x margin
 
 # Models with documents that wait, and what they know with those. Not an attribute, since asking changes none.
 _SHOWN: WeakKeyDictionary[Any, tuple[State, Examples, State]] = WeakKeyDictionary()
@@ -97,47 +104,13 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         name, posterior = self._posterior_kind()
         one_of(name, posterior, ("averaging", "gibbs"))
         p.gibbs = posterior == "gibbs"
-        for key, value in self._defaults().items():
-            if getattr(p, key) is None:
-                setattr(p, key, value)
-        given = SimpleNamespace(**{**vars(p), "n_topics": 1 if p.n_topics is None else p.n_topics})
-        counts = ("n_topics", "batch_size", "n_passes", "n_rounds", "n_sweeps")
-        check_parameters(given, counts, ("beta", "cost", "variance", "max_time"))
-        whole("burn_in", p.burn_in, 0)
-        if p.burn_in >= p.n_sweeps:
-            raise ValueError(f"burn_in must be below n_sweeps = {p.n_sweeps}; got {p.burn_in}")
-        number("ghost_factor", p.ghost_factor, 1e-6, 1e6)
-        number("decay", p.decay, 1e-6, 1.0)
-        one_of("tf", p.tf, features.DAMPINGS)
-        size = p.n_topics if p.n_topics is not None else np.size(p.alpha)
-        resolve_alpha(p.alpha, max(int(size), 1))
-        self._check_floor(p, name)
+        online_settings.check(p, self._defaults())
+        online_settings.set_floor(p, name, self._unit(p))
         return p
-
-    def _check_floor(self, p: SimpleNamespace, name: str) -> None:
-        """What the parameter comes to: a number, 0 for none."""
-        given, unit = p.weight_floor, p.cost * self._unit(p)
-        p.floor = 0.0 if given is None else given
-        if isinstance(given, str):
-            one_of("weight_floor", given, ("auto",))
-            p.floor = FLOOR * unit if p.gibbs else 0.0
-        elif given is not None:
-            number("weight_floor", given, 1e-12)
-            if not p.gibbs:
-                raise ValueError(f"weight_floor belongs to {name}='gibbs'; leave it at 'auto'")
-        p.out_of_reach = p.floor >= 4.0 * unit
 
     def _how(self, p: SimpleNamespace) -> How:
         """The settings of a step, once it is known what kind of responses there are."""
-        n_topics = self._n_topics(p)
-        loss, width, positive, alike = self._loss(p)
-        return How(
-            gibbs=p.gibbs, loss=loss, width=width, variance=float(p.variance), floor=float(p.floor),
-            shared=bool(p.gibbs and alike and p.out_of_reach), positive=positive,
-            alpha=resolve_alpha(p.alpha, n_topics), beta=float(p.beta), n_rounds=int(p.n_rounds),
-            n_sweeps=int(p.n_sweeps), burn_in=int(p.burn_in), ghosts=float(p.ghost_factor),
-            decay=float(p.decay), tf=p.tf, idf=bool(p.idf),
-        )  # fmt: skip
+        return online_settings.how_of(p, self._n_topics(p), self._loss(p))
 
     def _n_topics(self, p: SimpleNamespace) -> int:
         if p.n_topics is not None:

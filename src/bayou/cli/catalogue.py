@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from bayou.estimator import Estimator
 
 _MODELS = "bayou.models."
-_WITHOUT_TOPICS = ("bayou.models.bayes_pa", "bayou.models.classifier_chain")
+_WITHOUT_TOPICS = (
+    "bayou.models.bayes_pa",
+    "bayou.models.bayes_pa_regressor",
+    "bayou.models.classifier_chain",
+)
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)

@@ -31,6 +31,7 @@ from bayou.data.label_forms import (
 
 __all__ = [
     "Labels",
+    "bounded",
     "growth",
     "merged_classes",
     "read_labels",
@@ -38,6 +39,8 @@ __all__ = [
     "responses",
     "signs",
 ]
+
+_LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
 
 
 def read_labels(
@@ -212,6 +215,14 @@ def read_targets(
             stacklevel=3,
         )
     return values
+
+
+def bounded(targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Refuse numbers whose squares are not finite."""
+    largest = np.abs(targets[~np.isnan(targets)]).max(initial=0.0)
+    if largest > _LARGEST_TARGET:
+        raise DataError(f"y holds {largest:.3g}, more than {_LARGEST_TARGET:.0e}; scale it down")
+    return targets
 
 
 def _some(n_docs: int) -> None:
