@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from bayou.models.bayes_pa_regressor import BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
+    from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
+    from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
     from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
     from bayou.text_model import TextModel
@@ -47,10 +49,14 @@ __all__ = [
     "Corpus",
     "DataError",
     "Explanation",
+    "MedHDPClassifier",
+    "MedHDPRegressor",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
     "OnlineLDA",
+    "OnlineMedHDPClassifier",
+    "OnlineMedHDPRegressor",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
     "TextModel",
