@@ -26,7 +26,7 @@ class GrowingOnline(OnlineSupervised, abstract=True):
     """
 
     n_topics: int = 20
-    alpha: float | None = None
+    alpha: float = 5.0
     gamma: float = 1.0
     max_topics: int = 400
     min_tokens: float = 20.0

@@ -51,6 +51,7 @@ def check_growth(p: SimpleNamespace) -> None:
     """Refuse what topics cannot be born under."""
     number("alpha", p.alpha, _LEAST)
     number("gamma", p.gamma, 1e-6, 1e6)
+    whole("n_topics", p.n_topics, 1)
     whole("max_topics", p.max_topics, 1)
     if not p.n_topics <= p.max_topics <= MAX_TOPICS:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Topics born and dying under words and labels: draw for draw the twin, what is conserved, and the posterior."""
+"""Topics born and dying under words and labels: draw for draw the twin, what is kept, the posterior."""
 
 import numba
 import numpy as np
@@ -104,7 +104,8 @@ def test_births_and_deaths_conserve():
 def test_at_the_ceiling_nobody_is_born():
     rng, by = np.random.default_rng(4), Growth(5.0, 5.0, 2, 0.0)
     given = corpus((9,), rng.integers(0, 5, 9), 5)
-    live = live_of(given, rng.integers(0, 2, 9).astype(np.uint16), [1.0, 1.0], np.full((5, 2), 0.5), 0.3, by)  # fmt: skip
+    z = rng.integers(0, 2, 9).astype(np.uint16)
+    live = live_of(given, z, [1.0, 1.0], np.full((5, 2), 0.5), 0.3, by)
     for number in range(20):
         growth.sweep(live, no_labels(1, 2), by, (0.3, 1.5), 1, number)
         check_sound(live, by)
@@ -113,7 +114,8 @@ def test_at_the_ceiling_nobody_is_born():
 
 def test_topics_known_before_survive_without_tokens():
     by = Growth(2.0, 1.0, 30, 0.0)
-    live = live_of(corpus((1,), [0], 3), np.zeros(1, np.uint16), [3.0, 4.0], np.full((3, 2), 1.0), 0.2, by)  # fmt: skip
+    one, z = corpus((1,), [0], 3), np.zeros(1, np.uint16)
+    live = live_of(one, z, [3.0, 4.0], np.full((3, 2), 1.0), 0.2, by)
     assert live.roots.in_use[:2].all()
     assert live.roots.stick[:2] == pytest.approx([3 / 8, 4 / 8])
     for number in range(50):
@@ -125,7 +127,8 @@ def test_topics_known_before_survive_without_tokens():
 def test_tables_have_the_law_of_their_stirling_numbers():
     """One document of six tokens in one topic, P(s) ~ S(6, s) mass^s; and the expectation."""
     by, n = Growth(2.5, 1.0, 3, 0.0), 6
-    live = live_of(corpus((n,), [0] * n, 2), np.zeros(n, np.uint16), [0.0], np.zeros((2, 0)), 0.2, by)  # fmt: skip
+    same, z = corpus((n,), [0] * n, 2), np.zeros(n, np.uint16)
+    live = live_of(same, z, [0.0], np.zeros((2, 0)), 0.2, by)
     live.roots.stick[0] = 0.6
     drawn = [growth.seats(live, by, 5, i, drawn=True)[0] for i in range(4000)]
     ways = np.array([float(stirling(n, 0.0)[n][s]) * 1.5**s for s in range(1, n + 1)])
@@ -137,7 +140,8 @@ def test_tables_have_the_law_of_their_stirling_numbers():
 
 def test_sticks_have_the_moments_of_their_dirichlet_law():
     by = Growth(2.0, 1.5, 5, 0.0)
-    live = live_of(corpus((4,), [0, 1, 0, 1], 2), np.array([0, 0, 1, 1], np.uint16), [0.0, 0.0], np.zeros((2, 0)), 0.2, by)  # fmt: skip
+    four, z = corpus((4,), [0, 1, 0, 1], 2), np.array([0, 0, 1, 1], np.uint16)
+    live = live_of(four, z, [0.0, 0.0], np.zeros((2, 0)), 0.2, by)
     weights = np.array([2.0, 0.4, 0.0, 0.0, 0.0])
     draws = []
     for i in range(6000):
@@ -221,12 +225,14 @@ def margin_case(given, n_sweeps, kept=True):
 
 @long_chain
 def test_chain_visits_the_partitions_of_five_tokens():
-    assert prior_case(FIVE, 20_000) < 0.03
+    assert prior_case(FIVE, 60_000) < 0.02
 
 
 @long_chain
 def test_chain_visits_the_partitions_under_labels():
-    assert margin_case(FIVE, 20_000) < 0.04
+    assert margin_case(FIVE, 60_000) < 0.02
+    # without what labels say of a topic that is not there yet the chain goes elsewhere
+    assert margin_case(FIVE, 20_000, kept=False) > 0.1
 
 
 @long_chain
@@ -239,8 +245,6 @@ def test_partitions_of_six_tokens():
 @pytest.mark.slow
 def test_partitions_of_six_tokens_under_labels():
     assert margin_case(SIX, 900_000) < 0.01
-    # without what labels say of a topic that is not there yet the chain goes elsewhere
-    assert margin_case(SIX, 100_000, kept=False) > 0.03
 
 
 def test_twins_agree_on_what_a_partition_is():

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.parameters import check_growth
+from bayou.parameters import check_growth, number
 from bayou.parts import chains, first_pass, growing_chain, second_stage
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.growing_chain import State
@@ -91,6 +91,7 @@ class _MedHDP(MarginEstimator, abstract=True):
 
     def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
         """Between how many topics the chain was in ``level`` of the last half of its sweeps."""
+        number("level", level, 0.0, 1.0)
         last = self.n_topics_course_[len(self.n_topics_course_) // 2 :]
         if not len(last):
             return self.n_topics_, self.n_topics_
@@ -199,3 +200,8 @@ class MedHDPRegressor(_MedHDP, MarginRegressor):
 
     n_topics: int = 10
     alpha: float = 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on scikit-learn's data, which are no counts
+        return tags

@@ -27,21 +27,21 @@ from bayou.parameters import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {
     "gibbs": {
-        "alpha": 2.0, "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 64,
+        "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 64,
         "n_rounds": 1, "n_sweeps": 2,
     },
     "averaging": {
-        "alpha": 5.0, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
+        "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
 _NUMBERS: dict[str, dict[str, Any]] = {
     "gibbs": {
-        "alpha": 2.0, "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
+        "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
         "n_rounds": 1, "n_sweeps": 2,
     },
     "averaging": {
-        "alpha": 5.0, "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
+        "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
@@ -57,8 +57,8 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         The posterior of the weights. What is None below depends on it.
     n_topics : int
         Topics to begin with; `n_topics_` is how many there are. Results hardly depend on it.
-    alpha : float or None
-        Concentration of a document's topics around the sticks, all topics together; None is 2 or 5.
+    alpha : float
+        Concentration of a document's topics around the sticks, all topics together.
     gamma : float
         How readily topics are born.
     max_topics : int

@@ -88,7 +88,8 @@ def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F
         raw[:, : int(stay.sum())] = state.raw[:, stay]
     precision, linear = marginal(state.precision, state.linear, keep)
     state = state._replace(
-        raw=raw, topic=state.topic[keep], mean=state.mean[:, keep], precision=precision,
+        raw=raw, topic=state.topic[keep], precision=precision,
+        mean=np.ascontiguousarray(state.mean[:, keep]),
         linear=linear, tables=state.tables[keep], ids=ids[keep], n_born=state.n_born + len(new),
     )  # fmt: skip
     return state, np.ascontiguousarray(added[:, keep])
@@ -100,7 +101,8 @@ def marginal(precision: F64, linear: F64, keep: Mask) -> tuple[F64, F64]:
     The marginal of N(P^-1 b, P^-1) has precision P_cc - P_cr P_rr^-1 P_rc, and b_c - P_cr P_rr^-1 b_r.
     """
     if keep.all() or not len(precision):
-        return precision, linear[:, keep]
+        same = precision[:, keep][:, :, keep]
+        return np.ascontiguousarray(same), np.ascontiguousarray(linear[:, keep])
     rest = ~keep
     cross = precision[:, keep][:, :, rest]
     lifted = np.linalg.solve(precision[:, rest][:, :, rest], cross.transpose(0, 2, 1))
