@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from bayou.models.labeled_hdp import LabeledHDP
     from bayou.models.labeled_lda import LabeledLDA
     from bayou.models.lda import LDA
+    from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_dependency_lda import OnlineDependencyLDA
     from bayou.models.online_labeled_hdp import OnlineLabeledHDP
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
     from bayou.models.online_lda import OnlineLDA
+    from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
     from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
@@ -61,6 +63,8 @@ __all__ = [
     "FastDependencyLDA",
     "LabeledHDP",
     "LabeledLDA",
+    "MedHDPClassifier",
+    "MedHDPRegressor",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
@@ -68,6 +72,8 @@ __all__ = [
     "OnlineLDA",
     "OnlineLabeledHDP",
     "OnlineLabeledLDA",
+    "OnlineMedHDPClassifier",
+    "OnlineMedHDPRegressor",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
     "StackedHDP",

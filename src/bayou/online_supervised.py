@@ -29,6 +29,7 @@ from bayou.parts import (
     topics,
 )
 from bayou.parts import passive_aggressive as pa
+from bayou.parts.growth import Growth
 from bayou.parts.online_state import How, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F32, I64, Each
@@ -110,7 +111,11 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
 
     def _how(self, p: SimpleNamespace) -> How:
         """The settings of a step, once it is known what kind of responses there are."""
-        return online_settings.how_of(p, self._n_topics(p), self._loss(p))
+        return online_settings.how_of(p, self._n_topics(p), self._loss(p), self._growth(p))
+
+    def _growth(self, p: SimpleNamespace) -> Growth | None:
+        """How topics are born; None where there are as many as were asked for."""
+        return None
 
     def _n_topics(self, p: SimpleNamespace) -> int:
         if p.n_topics is not None:
@@ -139,7 +144,8 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def _check_stream(self, how: How, n_tasks: int) -> None:
         """Refuse to go on with parameters that the state was not made for."""
         state, wanted = self.state_, (1 if how.shared else n_tasks) if how.gibbs else 0
-        if len(state.precision) != wanted or len(state.topic) != len(how.alpha):
+        fits = len(state.topic) == len(how.alpha) and bool(state.tables.size) == bool(how.growth)
+        if len(state.precision) != wanted or not fits:
             raise ValueError(
                 "n_topics, the posterior and what its precision depends on (weight_floor, cost, margin) "
                 "cannot change within a stream; begin another model"
@@ -237,8 +243,8 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
             every = np.arange(len(state.raw), dtype=np.int64)
             rows = online_batch.mean_rows(known._replace(topic=totals), every, workers.each)
         return Posterior(
-            rows=rows, alpha=how.alpha, beta=how.beta, topic_tokens=totals, scores=np.zeros(0),
-            score_steps=np.zeros(0, np.int64), vocabulary=self._names,
+            rows=rows, alpha=online_state.prior(state, how), beta=how.beta, topic_tokens=totals,
+            scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=self._names,
         )  # fmt: skip
 
     def _features(self, counts: csr_array, each: Each) -> F32:
@@ -251,7 +257,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
             online_state.topics_of(state, how), terms.astype(np.int64), each
         )
         weight = online_state.term_weight(state.mass, state.seen_in[terms], how.idf)
-        return online_batch.averages(rows, how.alpha, weight, pairs, each)
+        return online_batch.averages(rows, online_state.prior(state, how), weight, pairs, each)
 
     def _term_weight(self, state: State) -> F32:
         return online_state.term_weight(state.mass, state.seen_in, bool(self.idf))

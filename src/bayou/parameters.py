@@ -47,6 +47,18 @@ def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterab
         whole("n_threads", p.n_threads, 1)
 
 
+def check_growth(p: SimpleNamespace) -> None:
+    """Refuse what topics cannot be born under."""
+    number("alpha", p.alpha, _LEAST)
+    number("gamma", p.gamma, 1e-6, 1e6)
+    whole("n_topics", p.n_topics, 1)
+    whole("max_topics", p.max_topics, 1)
+    if not p.n_topics <= p.max_topics <= MAX_TOPICS:
+        raise ValueError(
+            f"max_topics must be from n_topics = {p.n_topics} to {MAX_TOPICS}; got {p.max_topics}"
+        )
+
+
 def whole(name: str, value: Any, least: int) -> None:
     """Refuse what is not a whole number of at least ``least``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:

@@ -42,8 +42,8 @@ SKLEARN = [
 ]
 _KINDS = (MedLDAClassifier, MedLDARegressor, OnlineMedLDAClassifier, OnlineMedLDARegressor)
 
-_WORDS = "a weight is of a document's labels: its words shape the topics whatever it is"
-_NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
+WORDS = "a weight is of a document's labels: its words shape the topics whatever it is"
+NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
 
 
 def expected_to_fail(estimator):
@@ -51,7 +51,7 @@ def expected_to_fail(estimator):
     if not isinstance(estimator, _KINDS):
         return {}
     return {
-        "check_sample_weight_equivalence_on_dense_data": _WORDS,
-        "check_sample_weight_equivalence_on_sparse_data": _WORDS,
-        "check_decision_proba_consistency": _NEGATIVE,
+        "check_sample_weight_equivalence_on_dense_data": WORDS,
+        "check_sample_weight_equivalence_on_sparse_data": WORDS,
+        "check_decision_proba_consistency": NEGATIVE,
     }

@@ -19,7 +19,7 @@ _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
 
 @fast_jit
-def _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv):
+def weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv):
     """Weights exp(g_k) times what the document's and the topics' words say; gives their sum."""
     total = _ZERO
     for k in range(weight.size):
@@ -30,7 +30,7 @@ def _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv):
 
 
 @jit
-def _level(weight, power):
+def level(weight, power):
     """exp(g) = 1 for all topics: no labels."""
     for k in range(weight.size):
         weight[k] = _ONE
@@ -38,7 +38,7 @@ def _level(weight, power):
 
 
 @jit
-def _open_document(h, gram, made, zbar, eta, spread, omega, d):
+def open_document(h, gram, made, zbar, eta, spread, omega, d):
     """h = G zbar from scratch, with the rows of G that it takes; the others are marked as not made."""
     for k in range(h.size):
         h[k] = _ZERO
@@ -77,7 +77,7 @@ def sweep_docs(z, tokens, rho, lo, hi, words, mode, prior, labels, seed, purpose
         tilted = lean_into(lean, diag, eta, spread, omega, kappa, d)
         if tilted:
             lay_out(zbar, z, rho, indptr[d], indptr[d + 1])
-            _open_document(h, gram, made, zbar, eta, spread, omega, d)
+            open_document(h, gram, made, zbar, eta, spread, omega, d)
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             s, v = np.int64(z[i]), terms[i]
@@ -93,11 +93,11 @@ def sweep_docs(z, tokens, rho, lo, hi, words, mode, prior, labels, seed, purpose
                 leave_into(weight, h, gram, s, rho[i], lean, diag)
                 exp_into(weight, largest(weight), bits)
             else:
-                _level(weight, power)
+                level(weight, power)
             if mode == STILL:  # the token is still among the counts of topic s
                 own = (counts[v, s] - _ONE + beta) / (topic[s] - _ONE + vbeta)
                 weight[s] *= own / ((counts[v, s] + beta) * inv[s])
-            total = _weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv)
+            total = weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv)
             at += GOLDEN
             t = pick(weight, np.float32(unit(at)) * total)
             z[i] = t

@@ -16,26 +16,13 @@ memory does not grow with the stream. Two posteriors of the weights:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayou.data.corpus import Corpus
-from bayou.data.errors import ModelFileError
-from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import growth, merged_classes, read_labels, responses
-from bayou.kernels.response import HINGE
-from bayou.online_supervised import OnlineSupervised
-from bayou.parameters import number, one_of
-from bayou.parts import online_stream
-from bayou.response import Response
-from bayou.supervised import TopicClassifier
-
-_LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
+from bayou.online_classifier import OnlineClassifier
+from bayou.parameters import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {
     "gibbs": {
@@ -50,7 +37,7 @@ _CLASSES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
+class OnlineMedLDAClassifier(OnlineClassifier):
     """Max-margin topic model for classes, or several labels a document, that learns from a stream.
 
     Parameters
@@ -125,10 +112,6 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     True
     """
 
-    classifier: str = "gibbs"
-    margin: float | None = None
-    positive_cost: float | None = None
-
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
         """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
@@ -144,129 +127,10 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         }
         return cls(**{**plain, **own[classifier], **settings})
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes, each in its own keyed order.
-
-        What was learned before is forgotten; `partial_fit` goes on.
-
-        Parameters
-        ----------
-        X : Corpus or matrix (documents, terms) of counts
-        y : vector, label lists, indicator matrix, or None
-            None takes the corpus' labels. None or NaN for a document: nothing is known of it, and its words
-            still shape the topics. See `bayou.data.supervision.read_labels`.
-        sample_weight : array (documents,), optional
-            Factors on the cost of documents; their words count as before.
-        """
-        p = self._checked_parameters()
-        corpus = self._documents(X, reset=True)
-        labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
-        examples = self._examples(corpus, responses(labels), sample_weight, p, some=True)
-        self.seed_ = self._resolve_seed()
-        self.__dict__.pop("state_", None)
-        self._classes, self.multi_label_ = labels.classes, labels.kind == "multi-label"
-        self._learn_all(p, examples)
-        return self
-
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from more documents, one or many, in the order given.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`. The first call settles whether documents have one class or several labels.
-        classes : array-like, optional
-            All classes, at the first call; left out, they are those in ``y``. Later, classes to add: a class
-            that no document had so far has no say in the topics, so that the model is then as if it had been
-            given at the first call (unless there were two classes, which are one task).
-        """
-        p = self._checked_parameters()
-        first = not hasattr(self, "state_")
-        corpus = self._documents(X, reset=first)
-        own = corpus if isinstance(X, Corpus) else None
-        if first:
-            labels = read_labels(y, corpus.n_docs, corpus=own, classes=classes)
-            self._classes, self.multi_label_ = labels.classes, labels.kind == "multi-label"
-            examples = self._examples(corpus, responses(labels), sample_weight, p, some=False)
-            self.seed_ = self._resolve_seed()
-        else:
-            self._check_stream(self._how(p), len(self.state_.mean))
-            every = merged_classes(self._classes, classes, in_order=self.multi_label_)
-            labels = read_labels(
-                y, corpus.n_docs, corpus=own, classes=every, multi_label=self.multi_label_
-            )
-            examples = self._examples(corpus, responses(labels), sample_weight, p, some=False)
-            self._grow(every)
-        self._learn_more(p, examples)
-        return self
-
-    def _grow(self, every: NDArray[Any]) -> None:
-        """A task for every class, in the weights and in the documents that wait."""
-        if len(every) == len(self._classes):
-            return
-        source, sign = growth(self._classes, every, self._kind() == "binary")
-        y = np.ascontiguousarray(self.pending_.y[:, source] * sign.astype(np.int8))
-        self.pending_ = self.pending_._replace(y=y)
-        self.state_ = online_stream.regroup(self.state_, source, sign)
-        self._classes = every
-
-    def _kind(self) -> str:
-        if self.multi_label_:
-            return "multi-label"
-        return "binary" if len(self._classes) == 2 else "multi-class"
-
-    def _posterior_kind(self) -> tuple[str, str]:
-        return "classifier", self.classifier
-
     def _defaults(self) -> dict[str, Any]:
         return _CLASSES[self.classifier]
-
-    def _unit(self, p: SimpleNamespace) -> float:
-        return float(p.margin)
-
-    def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
-        adapts = self.multi_label_ and p.gibbs and p.out_of_reach
-        factor = p.positive_cost or (0.0 if adapts else 1.0)
-        return HINGE, float(p.margin), float(factor), True
 
     def _default_topics(self) -> int:
         if self._kind() == "binary":
             return 20
         return int(np.clip((1 if self.multi_label_ else 2) * len(self._classes), 40, 400))
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        if self.margin is not None:
-            number("margin", self.margin, 1e-30)
-        if self.positive_cost is not None:
-            number("positive_cost", self.positive_cost, 1e-30)
-        return super()._checked_parameters()
-
-    def _rule(self) -> Response:
-        state, kind = self._current(), self._kind()
-        n = len(state.mean) - 1  # the last task is what a class to come has seen
-        none = np.zeros((0, len(state.topic), len(state.topic)))
-        return Response(
-            kind=kind, classes=self._classes, weights=np.ascontiguousarray(state.mean[:n].T),
-            intercept=np.zeros(n), term_weight=self._term_weight(state), slope=np.ones(n),
-            offset=np.zeros(n), share=1.0, noise=np.zeros(n), covariance=none,
-            draws=np.zeros((0, len(state.topic), n), np.float32), centre=np.zeros(len(state.topic)),
-        )  # fmt: skip
-
-    @property
-    def response_(self) -> Response:  # type: ignore[override]
-        """Weights as they are now; probabilities fitted to documents scored before they were learned."""
-        rule, state = self._rule(), self._current()
-        slope, offset = online_stream.calibrated(state, rule.kind, rule.n_tasks)
-        return replace(rule, slope=slope, offset=offset)
-
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        return super()._payload() | pack_classes(self._classes, self.multi_label_)
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._classes, self.multi_label_ = unpack_classes(arrays)
-        super()._restore(arrays)
-        n_tasks = 1 if self._kind() == "binary" else len(self._classes)
-        if len(self.state_.mean) != n_tasks + 1 or self.state_.moments.size:
-            raise ModelFileError("the model file's classes and weights disagree; save it again")

@@ -135,19 +135,18 @@ def sweep(state: State, data: Data, p: SimpleNamespace, each: Each) -> State:
         drawn = np.concatenate([state.draws, state.eta[None]])
         state = state._replace(n_kept=state.n_kept + 1, draws=drawn)
     if step % CHECK == 0 or step == p.n_sweeps:
-        value = _log_joint(state, data)
+        value = log_joint(state.z[0], state.counts[0], data.chains[0], data.prior)
         state = state._replace(
             scores=np.append(state.scores, value), score_steps=np.append(state.score_steps, step)
         )
     return state
 
 
-def _log_joint(state: State, data: Data) -> float:
-    chain = data.chains[0]
+def log_joint(z: U16, counts: F32, chain: margin.Chain, prior: margin.Prior) -> float:
+    """ln p(w, z) per token of a chain."""
     none = topics.TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
     plain = sampler.Chain(chain.tokens, none, chain.ids, chain.n_terms, 0)
-    alpha, beta = data.prior
-    return sampler.log_joint(state.z[0][:, None], state.counts[0], plain, alpha, beta)
+    return sampler.log_joint(z[:, None], counts, plain, *prior)
 
 
 def posterior(state: State, data: Data, each: Each) -> Posterior:

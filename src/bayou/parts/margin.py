@@ -144,7 +144,7 @@ def sweep(state: State, chain: Chain, prior: Prior, seed: int, each: Each) -> St
             chain.loss, chain.width, seed, step,
         )  # fmt: skip
 
-    each(work, _counting(len(chain.ids)), 100.0 * chain.y.shape[1])
+    each(work, counting(len(chain.ids)), 100.0 * chain.y.shape[1])
     return state._replace(step=step)
 
 
@@ -171,7 +171,7 @@ def _draw_weights(
 ) -> None:
     """All tasks' weights: by Cholesky factors, or one coordinate after the other (light)."""
     n_tasks, n_topics = state.eta.shape
-    tasks = _counting(n_tasks)
+    tasks = counting(n_tasks)
     if not chain.light:
 
         def whole(lo: int, hi: int) -> None:
@@ -279,7 +279,8 @@ def _run_block(
     seen[lo:hi] = state.z[lo:hi]
 
 
-def _counting(n: int) -> I64:
+def counting(n: int) -> I64:
+    """Ends of n pieces of work that are all alike."""
     return np.arange(n + 1, dtype=np.int64)
 
 

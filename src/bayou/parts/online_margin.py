@@ -16,8 +16,9 @@ import numpy as np
 from bayou.kernels import response
 from bayou.parts import online_batch, topics
 from bayou.parts.online_batch import Batch
+from bayou.parts.online_growth import settled
 from bayou.parts.online_rounds import run_rounds, solved
-from bayou.parts.online_state import N_SCORED, How, State, scaling, term_weight, topics_of
+from bayou.parts.online_state import N_SCORED, How, State, prior, scaling, term_weight, topics_of
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64, Each
 
@@ -35,12 +36,13 @@ def faded(state: State, left: float, how: How, each: Each) -> State:
         raw *= np.float32(scale)
         scale = 1.0
     moments = state.moments * np.array([[left], [1.0], [left]])
-    prior = np.eye(len(state.topic)) / how.variance
-    precision, linear = left * state.precision + (1.0 - left) * prior, state.linear * left
+    alone = np.eye(len(state.topic)) / how.variance
+    precision, linear = left * state.precision + (1.0 - left) * alone, state.linear * left
     mean = solved(precision, linear, each) if how.gibbs else state.mean * left
     return state._replace(
         mass=state.mass * left, seen_in=state.seen_in * left, raw=raw, scale=scale,
         topic=state.topic * left, mean=mean, precision=precision, linear=linear, moments=moments,
+        tables=state.tables * left,
     )  # fmt: skip
 
 
@@ -64,6 +66,8 @@ def learn(state: State, examples: Examples, how: How, seed: int, each: Each) -> 
     state = _scored(state, batch, examples, how, each)
     added, state = run_rounds(state, batch, how, seed, each)
     state.seen_in[batch.terms] = seen
+    if how.growth is not None:
+        state, added = settled(state, added, n_docs, how.growth)
     state.raw[batch.terms] += (added / state.scale).astype(np.float32)
     topic = state.topic + added.sum(axis=0)
     return state._replace(step=step, n_seen=state.n_seen + n_docs, topic=topic)
@@ -111,7 +115,7 @@ def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each
         return state
     pairs = topics.select(batch.pairs, use)
     rows = online_batch.mean_rows(topics_of(state, how), batch.terms, each)
-    zbar = online_batch.averages(rows, how.alpha, batch.weight, pairs, each)
+    zbar = online_batch.averages(rows, prior(state, how), batch.weight, pairs, each)
     found = np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean)
     truth = np.where(batch.cost > 0.0, batch.y, np.nan)[use]
     if how.loss == response.INSENSITIVE:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from bayou.kernels import fixed_sweep, response, tilted_sweep
 from bayou.kernels import online_margin as kernels
 from bayou.kernels.rng import INIT, TOKEN
-from bayou.parts import features, online_batch
+from bayou.parts import features, growth, online_batch, online_growth
+from bayou.parts.growth import Live
 from bayou.parts.online_batch import Batch
-from bayou.parts.online_state import How, State, topics_of
+from bayou.parts.online_state import How, State, prior, topics_of
 from bayou.parts.topics import F32, F64, I32, I64, U16, Each
 
 DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
@@ -34,6 +35,10 @@ class Local(NamedTuple):
     omega: F32  # documents x tasks
     kappa: F32
     shown: NDArray[np.bool_]  # tasks that have had a yes, and so a say in the topics
+    alpha: F64  # of the topics known before
+    n_columns: int  # topics, and room for those to be born
+    n_terms: int
+    live: Live | None = None  # what follows the tokens where topics are born
 
 
 class Round(NamedTuple):
@@ -47,28 +52,39 @@ class Round(NamedTuple):
 
 
 def run_rounds(state: State, batch: Batch, how: How, seed: int, each: Each) -> tuple[F64, State]:
-    """The counts of the batch and the state with its weights, after ``n_rounds`` from the same prior."""
+    """The counts of the batch and the state with its weights, after ``n_rounds`` from the same prior.
+
+    Where topics are born they have columns of their own in both, and so have those that may be.
+    """
     shape = batch.y.shape
+    room = state if how.growth is None else online_growth.roomy(state, how, how.growth)
     local = Local(
         np.empty(len(batch.tokens.terms), np.uint16),
         features.token_weights(batch.tokens, batch.weight),
         np.zeros(shape, np.float32),
         np.zeros(shape, np.float32),
         (state.yes > 0.0) | (how.loss == response.INSENSITIVE),
+        prior(state, how),
+        len(room.topic),
+        len(state.raw),
     )
-    added, after = np.zeros((len(batch.terms), len(how.alpha))), state
+    added, after = np.zeros((len(batch.terms), len(state.topic))), room
     for n in range(how.n_rounds):
-        rows = online_batch.expected_rows(topics_of(state, how), batch.terms, added, each)
+        known = added[:, : len(state.topic)]
+        rows = online_batch.expected_rows(topics_of(state, how), batch.terms, known, each)
         run = Round(n, rows, how, seed, each)
         if n == 0 or how.gibbs:
             _open(local, batch, run)
-        added, after = (_gibbs if how.gibbs else _averaging)(state, after, batch, local, run)
+            if how.growth is not None:
+                live = online_growth.begin(state, batch, local.z, local.rho, how.growth)
+                local = local._replace(live=live)
+        added, after = (_gibbs if how.gibbs else _averaging)(room, after, batch, local, run)
     return added, after
 
 
 def _open(local: Local, batch: Batch, run: Round) -> None:
     """First topics without labels, each token after those before it."""
-    toks, alpha = tuple(batch.tokens), run.how.alpha.astype(np.float32)
+    toks, alpha = tuple(batch.tokens), local.alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
         fixed_sweep.start_docs(
@@ -80,10 +96,7 @@ def _open(local: Local, batch: Batch, run: Round) -> None:
 
 def _sweep(local: Local, batch: Batch, eta: F32, spread: F32, run: Round, j: int) -> Zbar:
     """All tokens once under their words and labels, and zbar of the documents after it."""
-    indptr, terms = batch.tokens
-    n_topics = len(run.how.alpha)
-    words = (run.rows, np.empty(0), np.ones(n_topics, np.float32))
-    prior = (run.how.alpha.astype(np.float32), np.float32(0.0))
+    indptr, n_topics = batch.tokens.indptr, local.n_columns
     labels = (local.omega, local.kappa, eta, spread)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(np.diff(indptr), n_topics))])
     zbar = (
@@ -92,37 +105,55 @@ def _sweep(local: Local, batch: Batch, eta: F32, spread: F32, run: Round, j: int
         np.zeros(ends[-1], np.uint16),
         np.zeros(ends[-1], np.float32),
     )
-    toks = (indptr, terms, batch.ids)
     number = run.n * run.how.n_sweeps + j + 1
+    if local.live is not None and run.how.growth is not None:
+        beta = run.how.beta
+        words = (beta, local.n_terms * beta)
+        growth.sweep(local.live, labels, run.how.growth, words, run.seed, number)
 
     def work(lo: int, hi: int) -> None:
-        tilted_sweep.sweep_docs(
-            local.z, toks, local.rho, lo, hi, words, tilted_sweep.GIVEN, prior, labels,
-            run.seed, TOKEN, number,
-        )  # fmt: skip
+        if local.live is None:
+            _sweep_given(local, batch, labels, run, number, lo, hi)
         response.zbar_rows(zbar, local.z, local.rho, indptr, n_topics, lo, hi)
 
     run.each(work, indptr, 5.0 * n_topics)
     return zbar
 
 
+def _sweep_given(
+    local: Local, batch: Batch, labels: tuple[F32, ...], run: Round, number: int, lo: int, hi: int
+) -> None:
+    """Documents lo .. hi under topics that stand still."""
+    words = (run.rows, np.empty(0), np.ones(local.n_columns, np.float32))
+    both = (local.alpha.astype(np.float32), np.float32(0.0))
+    tilted_sweep.sweep_docs(
+        local.z, (*batch.tokens, batch.ids), local.rho, lo, hi, words, tilted_sweep.GIVEN, both,
+        labels, run.seed, TOKEN, number,
+    )  # fmt: skip
+
+
 def _averaging(
     state: State, after: State, batch: Batch, local: Local, run: Round
 ) -> tuple[F64, State]:
     """Topics under the dual variables of the round before, then those of this one."""
-    how = run.how
-    eta, none = after.mean.astype(np.float32), np.empty((0, 0, 0), np.float32)
-    added = np.zeros((len(batch.terms), len(how.alpha)))
-    zhat = np.zeros((batch.n_docs, len(how.alpha)))
+    how, none = run.how, np.empty((0, 0, 0), np.float32)
+    eta = after.mean.astype(np.float32)
+    eta[:, len(local.alpha) :] = state.mean[:, len(local.alpha) :]
+    added = np.zeros((len(batch.terms), local.n_columns))
+    zhat = np.zeros((batch.n_docs, local.n_columns))
+    tables = state.tables.copy()
     kept = how.n_sweeps - how.burn_in
     for j in range(how.n_sweeps):
         zbar = _sweep(local, batch, eta, none, run, j)
+        _forget((added, zhat, tables), local, reborn=True)
         if j >= how.burn_in:
             kernels.count_into(added, batch.tokens.terms, local.z, how.ghosts / kept)
             kernels.add_zbar(zhat, zbar, 1.0 / kept)
+        _seat(tables, state, local, run, j)
+    _forget((added, zhat, tables), local, reborn=False)
     mean, duals = dual_step(state.mean, zhat, batch.y, how.ghosts * batch.cost, how, run.each)
     local.kappa[:] = duals / how.ghosts * local.shown
-    return added, state._replace(mean=mean)
+    return added, state._replace(mean=mean, tables=tables)
 
 
 def dual_step(before: F64, zhat: F64, y: F64, cost: F64, how: How, each: Each) -> tuple[F64, F64]:
@@ -145,26 +176,58 @@ def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -
     """Topics from lambda = 1 on, each sweep followed by a draw of lambda; then the Gaussians."""
     how, cost = run.how, (batch.cost * local.shown).astype(np.float32)
     spread, _ = _inverted(after.precision, run.each)
-    weights = (after.mean, spread)
-    eta, spread32 = after.mean.astype(np.float32), spread.astype(np.float32)
+    mean = after.mean.copy()
+    online_growth.unborn(mean, spread, state, len(local.alpha), how.variance)
+    weights = (mean, spread)
+    eta, spread32 = mean.astype(np.float32), spread.astype(np.float32)
     y32 = batch.y.astype(np.float32)
     response.start_rows(local.omega, local.kappa, y32, cost, 0, batch.n_docs, how.loss, how.width)
     _favour(local.kappa, batch, how)
-    added = np.zeros((len(batch.terms), len(how.alpha)))
+    added, tables = np.zeros((len(batch.terms), local.n_columns)), state.tables.copy()
     precision, linear = state.precision.copy(), state.linear.copy()
     share = how.ghosts / (how.n_sweeps - how.burn_in)
     for j in range(how.n_sweeps):
         zbar = _sweep(local, batch, eta, spread32, run, j)
+        gone = _forget((added, tables), local, reborn=True)
+        linear[:, gone], precision[:, gone] = state.linear[:, gone], state.precision[:, gone]
+        precision[:, :, gone] = state.precision[:, :, gone]
         if j >= how.burn_in:
             kernels.count_into(added, batch.tokens.terms, local.z, share)
             _gather(precision, linear, zbar, weights, batch, share, run)
+        _seat(tables, state, local, run, j)
         if j + 1 < how.n_sweeps:
             number = run.n * how.n_sweeps + j + 1
             both = (local.omega, local.kappa)
             _respond(both, zbar, weights, batch, cost, True, number, run)
             _favour(local.kappa, batch, how)
+    _forget((added, tables), local, reborn=False)  # `settled` integrates out what is left of them
     mean = solved(precision, linear, run.each)
-    return added, state._replace(precision=precision, linear=linear, mean=mean)
+    return added, state._replace(precision=precision, linear=linear, mean=mean, tables=tables)
+
+
+def _forget(sums: tuple[F64, ...], local: Local, *, reborn: bool) -> I64:
+    """Set to zero what was summed for columns whose topic was born just now, or is no more."""
+    if local.live is None:
+        return np.empty(0, np.int64)
+    roots = local.live.roots
+    gone = np.flatnonzero(roots.born if reborn else ~roots.in_use)
+    for each in sums:
+        each[..., gone] = 0.0
+    roots.born[:] = False
+    return gone
+
+
+def _seat(tables: F64, state: State, local: Local, run: Round, j: int) -> None:
+    """Add the tables that are expected, and draw those and the sticks that the next sweep is under."""
+    how = run.how
+    if local.live is None or how.growth is None:
+        return
+    number = run.n * how.n_sweeps + j + 1
+    if j >= how.burn_in:
+        found = growth.seats(local.live, how.growth, run.seed, number, drawn=False)
+        tables += how.ghosts / (how.n_sweeps - how.burn_in) * found
+    if j + 1 < how.n_sweeps or (run.n + 1 < how.n_rounds and not how.gibbs):
+        growth.renew_sticks(local.live, state.tables, how.growth, run.seed, number)
 
 
 def _favour(kappa: Any, batch: Batch, how: How) -> None:

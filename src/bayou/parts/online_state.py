@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayou.kernels import response
+from bayou.parts.growth import Growth, expected_sticks
 from bayou.parts.online_batch import Topics
-from bayou.parts.topics import F32, F64
+from bayou.parts.topics import F32, F64, I64
 
 N_SCORED = 512  # the latest documents that were scored before they were learned
 
@@ -34,6 +35,7 @@ class How(NamedTuple):
     decay: float  # what is left of a document when the next has come
     tf: str
     idf: bool
+    growth: Growth | None = None  # how topics are born; None: there are as many as ``alpha``
 
 
 class State(NamedTuple):
@@ -55,6 +57,9 @@ class State(NamedTuple):
     scores: F64  # N_SCORED x tasks, before the document was learned
     truths: F64  # the same with what was true, NaN where it is not known
     n_scored: int
+    tables: F64  # topics: tables in the documents so far; none where topics are not born
+    ids: I64  # topics: numbers that are never given twice; none where topics are not born
+    n_born: int
 
 
 def start(n_terms: int, n_tasks: int, how: How) -> State:
@@ -62,6 +67,7 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
     n_topics = len(how.alpha)
     n_matrices = (1 if how.shared else n_tasks) if how.gibbs else 0
     n_targets = 0 if how.loss == response.HINGE else n_tasks
+    n_born = 0 if how.growth is None else n_topics
     return State(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
@@ -70,13 +76,20 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
         linear=np.zeros((n_tasks if how.gibbs else 0, n_topics)),
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
-        n_scored=0,
+        n_scored=0, tables=np.zeros(n_born), ids=np.arange(n_born), n_born=n_born,
     )  # fmt: skip
 
 
 def topics_of(state: State, how: How) -> Topics:
     """The topics as they are."""
     return Topics(state.raw, state.scale, state.topic, how.beta)
+
+
+def prior(state: State, how: How) -> F64:
+    """Of a document's topics: as given, or alpha times the sticks that are expected."""
+    if how.growth is None:
+        return how.alpha
+    return how.growth.alpha * expected_sticks(state.tables, how.growth.gamma)
 
 
 def copy(state: State) -> State:

@@ -94,12 +94,14 @@ def covariance(state: State, scale: F64) -> F64:
 
 def sound(state: State, pending: Examples) -> bool:
     """Whether what was read has the shapes and the numbers that kernels rely on."""
-    arrays = [x for n, x in state._asdict().items() if n not in _PLAIN and n != "raw"]
+    arrays = [x for n, x in state._asdict().items() if n not in (*_PLAIN, "raw", "ids")]
     if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
         return False
     if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
         return False
-    whole = (state.step, state.n_seen, state.n_scored, state.told)
+    if not isinstance(state.ids, np.ndarray) or state.ids.dtype != np.int64:
+        return False
+    whole = (state.step, state.n_seen, state.n_scored, state.told, state.n_born)
     real = (state.scale, state.mass)
     if not all(type(n) is int and n >= 0 for n in whole) or not all(type(x) is float for x in real):
         return False
@@ -108,7 +110,7 @@ def sound(state: State, pending: Examples) -> bool:
     return _fit(state) and _finite(state) and _waiting(pending, state)
 
 
-_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored")
+_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "n_born")
 
 
 def _fit(state: State) -> bool:
@@ -125,6 +127,8 @@ def _fit(state: State) -> bool:
         "moments": (3, n_targets),
         "scores": (N_SCORED, n_tasks),
         "truths": (N_SCORED, n_tasks),
+        "tables": (n_topics if state.tables.size else 0,),
+        "ids": (n_topics if state.tables.size else 0,),
     }
     right = all(getattr(state, name).shape == shape for name, shape in shapes.items())
     return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
@@ -133,9 +137,12 @@ def _fit(state: State) -> bool:
 def _finite(state: State) -> bool:
     arrays: list[NDArray[Any]] = [
         state.raw, state.topic, state.mean, state.precision, state.linear, state.moments, state.scores,
-        state.seen_in, state.yes,
+        state.seen_in, state.yes, state.tables,
     ]  # fmt: skip
-    counts = (state.raw, state.topic, state.seen_in, state.yes)
+    counts = (state.raw, state.topic, state.seen_in, state.yes, state.tables)
+    named = len(np.unique(state.ids)) == state.ids.size
+    if not named or state.ids.min(initial=0) < 0 or state.ids.max(initial=-1) >= state.n_born:
+        return False
     if not all(np.isfinite(a).all() for a in arrays) or np.isinf(state.truths).any():
         return False
     pivots = np.diagonal(state.precision, axis1=1, axis2=2)

@@ -1,0 +1,113 @@
+"""Topics that are born and die along a stream: room for a mini-batch, and what of it stays.
+
+What is known of topics grows by rows and columns: a topic that nobody has seen has a weight of variance
+sigma^2 of its own, so precisions gain 1 / sigma^2 on the diagonal and nothing beside it. Its mean is that of
+an average topic. zbar sums to one, so what is common to all scores (that most documents lack the label) is
+in the weights of every topic, and a topic without it would be a refuge from labels. A topic that is given up
+is integrated out: covariances lose its row and column, which is not what precisions lose (that would be to
+know that its weight is zero).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.parts import growth
+from bayou.parts.growth import Growth, Live
+from bayou.parts.online_batch import Batch
+from bayou.parts.online_state import How, State
+from bayou.parts.topics import F32, F64, U16
+
+PRUNE_EVERY = 1024  # documents between two looks at small topics
+
+Mask = NDArray[np.bool_]
+
+
+def roomy(state: State, how: How, by: Growth) -> State:
+    """The state with columns for topics to be born; of the words (``raw``) there is nothing to add."""
+    n_topics = len(state.topic)
+    n = growth.columns(n_topics, by) - n_topics
+    precision = np.pad(state.precision, ((0, 0), (0, n), (0, n)))
+    at = np.arange(n_topics, n_topics + n)
+    precision[:, at, at] = 1.0 / how.variance
+    none = np.full(n, -1, np.int64)
+    mean = np.pad(state.mean, ((0, 0), (0, n)))
+    mean[:, n_topics:] = newborn_mean(state, by)[:, None]
+    linear = np.pad(state.linear, ((0, 0), (0, n)))
+    if len(linear):
+        linear[:, n_topics:] = mean[:, n_topics:] / how.variance
+    return state._replace(
+        topic=np.pad(state.topic, (0, n)), mean=mean, linear=linear, precision=precision,
+        tables=np.pad(state.tables, (0, n)), ids=np.concatenate([state.ids, none]),
+    )  # fmt: skip
+
+
+def newborn_mean(state: State, by: Growth) -> F64:
+    """What an average topic speaks for: every topic carries the common level of the scores."""
+    stick = growth.expected_sticks(state.tables, by.gamma)
+    return np.asarray(state.mean @ (stick / stick.sum()), np.float64)
+
+
+def begin(state: State, batch: Batch, z: U16, rho: F32, by: Growth) -> Live:
+    """The batch with its first topics, on top of what is known of its terms."""
+    before = (state.raw[batch.terms] * np.float32(state.scale), state.topic)
+    roots = growth.open_roots(state.tables, z, by)
+    return growth.make_live(batch.tokens, batch.ids, rho, z, before, roots)
+
+
+def unborn(mean: F64, spread: F64, before: State, n_topics: int, variance: float) -> None:
+    """Topics of this batch speak as they did before it while it is sampled: mu, sigma^2, on their own."""
+    mean[:, n_topics:] = before.mean[:, n_topics:]
+    spread[:, n_topics:, :] = 0.0
+    spread[:, :, n_topics:] = 0.0
+    at = np.arange(n_topics, mean.shape[1])
+    if len(spread):
+        spread[:, at, at] = variance
+
+
+def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F64]:
+    """Topics with tables and enough tokens stay; the others are integrated out.
+
+    A topic begins with a few tokens of one batch, so what is enough is asked of it from time to time only.
+    """
+    n_old, mass = state.raw.shape[1], state.topic + added.sum(axis=0)
+    due = state.n_seen // PRUNE_EVERY < (state.n_seen + n_docs) // PRUNE_EVERY
+    keep = (state.tables > 0.0) & (mass >= (by.least if due else min(by.least, 1.0)))
+    if not keep.any():  # no token so far: all that was there, or the largest
+        keep = np.arange(len(keep)) < n_old
+        if state.tables.any():
+            keep = np.arange(len(keep)) == int(np.argmax(mass))
+    new = np.flatnonzero(keep & (state.ids < 0))
+    ids = state.ids.copy()
+    ids[new] = state.n_born + np.arange(len(new))
+    raw = state.raw
+    if len(new) or not keep[:n_old].all():
+        raw = np.zeros((len(raw), int(keep.sum())), np.float32)
+        stay = keep[:n_old]
+        raw[:, : int(stay.sum())] = state.raw[:, stay]
+    precision, linear = marginal(state.precision, state.linear, keep)
+    state = state._replace(
+        raw=raw, topic=state.topic[keep], precision=precision,
+        mean=np.ascontiguousarray(state.mean[:, keep]),
+        linear=linear, tables=state.tables[keep], ids=ids[keep], n_born=state.n_born + len(new),
+    )  # fmt: skip
+    return state, np.ascontiguousarray(added[:, keep])
+
+
+def marginal(precision: F64, linear: F64, keep: Mask) -> tuple[F64, F64]:
+    """Precisions and P mu of some of the weights, the others integrated out.
+
+    The marginal of N(P^-1 b, P^-1) has precision P_cc - P_cr P_rr^-1 P_rc, and b_c - P_cr P_rr^-1 b_r.
+    """
+    if keep.all() or not len(precision):
+        same = precision[:, keep][:, :, keep]
+        return np.ascontiguousarray(same), np.ascontiguousarray(linear[:, keep])
+    rest = ~keep
+    cross = precision[:, keep][:, :, rest]
+    lifted = np.linalg.solve(precision[:, rest][:, :, rest], cross.transpose(0, 2, 1))
+    inner = precision[:, keep][:, :, keep] - cross @ lifted
+    inner = 0.5 * (inner + inner.transpose(0, 2, 1))
+    shared = np.broadcast_to(lifted, (len(linear), *lifted.shape[1:]))
+    left = linear[:, keep] - np.einsum("irk,ir->ik", shared, linear[:, rest])
+    return np.ascontiguousarray(inner), np.ascontiguousarray(left)

@@ -1,0 +1,53 @@
+"""The laws, for models whose topics are born and die."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.testing.supervised import NEGATIVE, WORDS
+
+from bayou import (
+    MedHDPClassifier,
+    MedHDPRegressor,
+    OnlineMedHDPClassifier,
+    OnlineMedHDPRegressor,
+)
+from bayou.testing import laws
+
+SHORT = {"n_topics": 4, "n_sweeps": 6, "n_kept": 3}
+MODELS = [
+    MedHDPClassifier(**SHORT),
+    MedHDPRegressor(**SHORT),
+    OnlineMedHDPClassifier(n_topics=4, batch_size=16),
+    OnlineMedHDPClassifier(n_topics=4, classifier="averaging", batch_size=16, decay=0.99),
+    OnlineMedHDPRegressor(n_topics=4),
+]
+SKLEARN = [
+    MedHDPClassifier(**SHORT),
+    MedHDPRegressor(**SHORT),
+    OnlineMedHDPClassifier(n_topics=4),
+    OnlineMedHDPRegressor(n_topics=4, regressor="averaging"),
+]
+
+
+def _cases():
+    for number, model in enumerate(MODELS):
+        for name, check in laws(model):
+            yield pytest.param(check, id=f"{number}-{type(model).__name__}-{name}")
+
+
+@pytest.mark.parametrize("check", list(_cases()))
+def test_law(check):
+    check()
+
+
+def _expected(_):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": WORDS,
+        "check_sample_weight_equivalence_on_sparse_data": WORDS,
+        "check_decision_proba_consistency": NEGATIVE,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
+@parametrize_with_checks(SKLEARN, expected_failed_checks=_expected)
+def test_sklearn(estimator, check):
+    check(estimator)
