@@ -8,6 +8,7 @@ HOMES = {
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "Explanation": "bayou.explanation",
+    "Growth": "bayou.data.growing",
     "LDA": "bayou.models.lda",
     "MedLDAClassifier": "bayou.models.med_lda",
     "MedLDARegressor": "bayou.models.med_lda",
