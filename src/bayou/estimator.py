@@ -244,19 +244,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is damaged, is not a model of bayou, or was written by a later version.
     """
-    arrays, manifest = container.load(path)
+    return model_of(*container.load(path), Path(path).name)
+
+
+def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], name: str) -> Any:
+    """The model whose file, called ``name`` in messages, holds these."""
     _meet_all()
     what = manifest.get("kind")
     reader = readers.get(what) if isinstance(what, str) else None
     if reader is None:
         raise ModelFileError(
-            f"{Path(path).name} holds {what or 'something else'!r}, not a model; "
+            f"{name} holds {what or 'something else'!r}, not a model; "
             "a checkpoint is given to fit(..., checkpoint=)"
         )
     try:
         return reader(arrays, manifest)
     except ModelFileError as error:
-        raise ModelFileError(f"{Path(path).name}: {error}") from None
+        raise ModelFileError(f"{name}: {error}") from None
 
 
 def _meet_all() -> None:

@@ -127,8 +127,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         if self.growth is None:
             self._learn_more(reading.read(X, self.vectorizer_), y, how)
             return self
-        if self.account_ is None or self.account_.growth != self.growth:
-            self._open(None)
+        self._open_again()
         account = self.account_
         if is_classifier(self.estimator_) and how.get("classes") is None:
             how |= {"classes": labels_of(y, X if isinstance(X, Corpus) else None)}
@@ -148,6 +147,11 @@ class TextModel(TransformerMixin, BaseEstimator):
         """Begin to watch words, with what the first documents showed of them."""
         n_terms = len(self.vectorizer_.vocabulary_)
         self.account_: Any = None if self.growth is None else opened(self.growth, n_terms, first)
+
+    def _open_again(self) -> None:
+        """Begin to watch words as `growth` says, if that has changed."""
+        if (None if self.account_ is None else self.account_.growth) != self.growth:
+            self._open(None)
 
     def _revise(self, account: Account, piece: Reading) -> None:
         """Account for documents; change the columns if it is time to."""

@@ -23,12 +23,12 @@ class Reading(NamedTuple):
     strangers: list[str]  # words that are no terms, each once a document
 
 
-def read(X: Iterable[str] | Corpus, vectorizer: Vectorizer) -> Reading:
-    """All documents at once."""
+def read(X: Iterable[str] | Corpus, vectorizer: Vectorizer, *, watch: bool = False) -> Reading:
+    """All documents at once; strangers are looked for if they are to be watched."""
     terms = vectorizer.vocabulary_
     if isinstance(X, Corpus):
         strange: list[str] = []
-        if X.vocabulary is not None and X.vocabulary is not terms:
+        if watch and X.vocabulary is not None and X.vocabulary is not terms:
             unknown = np.array([word not in terms for word in X.vocabulary], np.bool_)
             strange = [
                 X.vocabulary[v] for v in X.counts.indices[unknown[X.counts.indices]].tolist()
@@ -40,7 +40,8 @@ def read(X: Iterable[str] | Corpus, vectorizer: Vectorizer) -> Reading:
     def watched() -> Iterator[list[str]]:
         for tokens in vectorizer.tokens(X):
             lengths.append(len(tokens))
-            strangers.extend({token for token in tokens if token not in terms})
+            if watch:
+                strangers.extend(terms.missing(tokens))
             yield tokens
 
     counts, _ = count_tokens(watched(), vocabulary=terms)
@@ -56,12 +57,12 @@ def pieces(
     if isinstance(X, Corpus):
         while at < X.n_docs:
             some = slice(at, min(at + room(), X.n_docs))
-            yield some, read(X[some], vectorizer)
+            yield some, read(X[some], vectorizer, watch=True)
             at = some.stop
         return
     cut = vectorizer.tokens(X)
     while tokens := Cut(islice(cut, room())):
-        yield slice(at, at + len(tokens)), read(tokens, vectorizer)
+        yield slice(at, at + len(tokens)), read(tokens, vectorizer, watch=True)
         at += len(tokens)
 
 
