@@ -147,6 +147,12 @@ def test_a_folder_and_standard_input(invoke, models, tmp_path):
     assert sorted(row["id"] for row in rows("out.jsonl"))[0] == "beast/0.txt"
 
 
+def test_answers_on_standard_output(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(20))
+    done = invoke("stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "-o", "-", "-q")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()][-1] == "s19"
+
+
 def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp_path):
     path = written(tmp_path / "docs.jsonl", lines(100))
     words = ["stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "--block", "32"]

@@ -31,6 +31,6 @@ def test_two_hundred_kills(tmp_path):
 
 
 @pytest.mark.slow
-def test_kills_of_the_command_line(tmp_path):
-    said = killed(tmp_path / "run", "--kills", "20", "--docs", "20000", "--block", "64", "--real")
-    assert said.startswith("20 kills")
+def test_two_hundred_kills_of_the_command_line(tmp_path):
+    said = killed(tmp_path / "run", "--kills", "200", "--docs", "20000", "--block", "32", "--real")
+    assert said.startswith("200 kills")

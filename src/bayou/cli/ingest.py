@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _WORDS, _SAFETY, _WATCH, _SOURCE = "Words", "Safety", "Watching", "Source"
 _MOST_TERMS, _TOP = 50_000, 3
+_UNKNOWN = 0.5  # share of words from which somebody should have a look
 
 
 class Plan(NamedTuple):
@@ -66,7 +68,7 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
             "--output",
             "-o",
             metavar="PLACE",
-            help="Answers to a .jsonl file, redis://...#STREAM or URL#TABLE; may be repeated.",
+            help="Answers to a .jsonl file, - for stdout, redis://...#STREAM or URL#TABLE; repeatable.",
         ),
     ] = None,
     state: Annotated[
@@ -85,7 +87,15 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,
     id: options.Id = None,
-    format: options.Format = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="jsonl, csv or tsv; else told by the name.",
+            rich_help_panel="Reading",
+        ),
+    ] = None,
     encoding_errors: options.EncodingErrors = "strict",
     max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
     key: Annotated[
@@ -266,6 +276,19 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
 
 
 @contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for cycles seldom: documents make none, and every look goes over all that is loaded."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+@contextlib.contextmanager
 def _terminated() -> Iterator[threading.Event]:
     """An event that SIGTERM sets."""
     event = threading.Event()
@@ -306,7 +329,8 @@ def run(plan: Plan, voice: Voice, stopped: Any) -> bool:
             loop.open(kept)
             if kept is not None:
                 voice.say(f"Going on after {loop.n_docs:,} documents")
-            ended = loop.run()
+            with _few_collections():
+                ended = loop.run()
         learner.save(plan.state / "model.bayou")
         voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
         return ended
@@ -322,6 +346,11 @@ def _closed(loop: Ingest) -> None:
 
 
 def _report(plan: Plan, loop: Ingest, voice: Voice) -> None:
+    if loop.gauges.values["unknown_share"] > _UNKNOWN:
+        voice.say(
+            "Most words of the latest documents are unknown; is this the stream of the model?"
+        )
+        loop.alert()
     voice.say(loop.gauges.line())
     if plan.metrics is not None:
         loop.gauges.write(plan.metrics)

@@ -9,6 +9,7 @@ the sinks back, and does the same once more.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +123,13 @@ class Ingest:
         """Take records until the source ends or somebody says stop; gives whether it has ended."""
         while not self.stopped():
             room = self.policy.block - len(self._block)
-            self._take(self.source.read(room, _WAIT))
+            try:
+                items = self.source.read(room, _WAIT)
+            except DataError:
+                if self.stopped():
+                    break  # while a server was away
+                raise
+            self._take(items)
             if len(self._block) == self.policy.block or (self.source.ended and self._has_news()):
                 self._learn()
             if self.source.ended:
@@ -131,8 +138,8 @@ class Ingest:
             self._report_if_due()
         if self._mark != self._saved:
             self._commit()
-        if self.source.ended and self._saved.position:
-            self.source.acknowledge(self._saved.position)
+        if self.source.ended:
+            self._acknowledge(self._saved.position)
         self._report()
         return self.source.ended
 
@@ -220,8 +227,13 @@ class Ingest:
         self._saved, self._saved_at = mark, time.monotonic()
         self.gauges.checkpointed()
         oldest = self.journal.oldest_manifest().get("stream", {}).get("mark", {}).get("position")
-        if oldest:
-            self.source.acknowledge(oldest)
+        self._acknowledge(oldest)
+
+    def _acknowledge(self, position: dict[str, Any] | None) -> None:
+        """Tell the source; what it does not hear it is told with the next checkpoint."""
+        if position:
+            with contextlib.suppress(DataError):
+                self.source.acknowledge(position)
 
     # -- figures -------------------------------------------------------------------------------
 
@@ -235,7 +247,9 @@ class Ingest:
 
     def _report(self) -> None:
         self._reported_at = time.monotonic()
-        lag = self.source.lag()
+        lag = None
+        with contextlib.suppress(DataError):  # a server that is away
+            lag = self.source.lag()
         self.gauges.values |= {
             "documents_total": float(self._n_docs),
             "dead_letters_total": float(self._n_dead),

@@ -156,6 +156,31 @@ def test_the_broker_goes_down_and_comes_back(server, tmp_path):
     assert any("is away" in text for text in told)
 
 
+def test_a_stop_while_the_broker_is_away(server, tmp_path):
+    fill(server, 50)
+    source, _ = ends(server, follow=True)
+    stop = threading.Event()
+
+    def told(text):
+        stop.set()
+
+    patient(source, stopped=stop.is_set, told=told)
+
+    def disturb():
+        while not (tmp_path / "out.jsonl").exists() or len(rows(tmp_path)) < 50:
+            time.sleep(0.01)
+        server.kill()
+
+    other = threading.Thread(target=disturb)
+    other.start()
+    toy = run(tmp_path, source, stopped=stop.is_set)
+    other.join()
+    server.start()
+    assert toy.n_learned == 48  # what was learned is kept, with no server to tell
+    assert run(tmp_path, ends(server)[0]).n_learned == 50
+    assert [row["id"] for row in rows(tmp_path)] == [f"d{i}" for i in range(50)]
+
+
 def test_two_processes_share_a_group(server, tmp_path):
     fill(server, 30)
     first, second = tmp_path / "1", tmp_path / "2"

@@ -41,15 +41,15 @@ class Source:
 
     def begin(self, position: Position | None, memory: U64) -> None:
         """Go to a position of this source; None is its beginning."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say how it begins")
 
     def read(self, n: int, wait: float) -> list[Item]:
         """The next records, ``n`` at most; after ``wait`` seconds without any, none."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say how it is read")
 
     def position(self) -> Position:
         """Behind the last record that was given."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say where it is")
 
     def memory(self, position: Position) -> U64:
         """What `begin` needs beside that position."""

@@ -13,7 +13,7 @@ from bayou.data.streams.files import FORMATS, Files, Reading
 from bayou.data.streams.folder import Folder
 from bayou.data.streams.items import Source
 from bayou.data.streams.redis import RedisSink, RedisSource
-from bayou.data.streams.sinks import JsonLines, Sink
+from bayou.data.streams.sinks import JsonLines, Sink, StandardOutput
 from bayou.data.streams.sql import SqlSink, SqlSource
 
 _REDIS = ("redis", "rediss", "unix")
@@ -100,7 +100,7 @@ def open_sink(address: str) -> Sink:
         return RedisSink(place, name)
     if scheme:
         return SqlSink(place, name)
-    return JsonLines(place)
+    return StandardOutput() if place == STDIN else JsonLines(place)
 
 
 def patient(*places: Any, stopped: Any, told: Any) -> None:

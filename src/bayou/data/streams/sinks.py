@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -29,6 +30,42 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+class StandardOutput:
+    """JSON lines for whoever reads them; a position is a number of rows.
+
+    What was read cannot be taken back: rows since the last checkpoint come again after an interruption, with
+    the same numbers.
+    """
+
+    name = "standard output"
+
+    def begin(self, position: int | None) -> None:
+        """Go on counting."""
+        self._n = position or 0
+
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Write lines."""
+        sys.stdout.flush()
+        for row in rows:
+            sys.stdout.buffer.write(_line(row))
+        sys.stdout.buffer.flush()
+        self._n += len(rows)
+
+    def position(self) -> int:
+        """Rows so far."""
+        return self._n
+
+    def sync(self) -> None:
+        """They are gone already."""
+
+    def close(self) -> None:
+        """It is not ours to close."""
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 class JsonLines:
@@ -58,7 +95,7 @@ class JsonLines:
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add lines; readers see them at once."""
         for row in rows:
-            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+            line = _line(row)
             self._file.write(line)
             self._at += len(line)
         self._file.flush()
