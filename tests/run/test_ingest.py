@@ -10,7 +10,7 @@ import urllib.request
 
 import numpy as np
 import pytest
-from tests.run.toy import lines, outcome, rows, run, stream
+from tests.run.toy import Clock, Killed, interrupted, lines, outcome, rows, run, stream
 
 from bayou.data import DataError, ModelFileError
 from bayou.data.records import Options
@@ -24,8 +24,14 @@ from bayou.run.journal import Journal
 NONE = np.zeros(0, np.uint64)
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
+STEPS = (
+    (os, "replace"),
+    (os, "fsync"),
+    (os, "unlink"),
+    (Files, "read"),
+    (JsonLines, "write"),
+    (JsonLines, "sync"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,41 +54,12 @@ def whole(tmp_path, docs):
     return outcome(folder, run(folder, Files([docs], Reading())))
 
 
-class Clock:
-    """Counts calls of what touches the disk or the source, and ends the process at one of them."""
-
-    def __init__(self, monkeypatch, at):
-        self.left = at
-        for owner, name in (
-            (os, "replace"),
-            (os, "fsync"),
-            (os, "unlink"),
-            (Files, "read"),
-            (JsonLines, "write"),
-            (JsonLines, "sync"),
-        ):
-            monkeypatch.setattr(owner, name, self.wrapped(getattr(owner, name)))
-
-    def wrapped(self, function):
-        def call(*args, **how):
-            self.left -= 1
-            if self.left == 0:
-                raise Killed
-            result = function(*args, **how)
-            self.left -= 1
-            if self.left == 0:
-                raise Killed
-            return result
-
-        return call
-
-
 def test_it_may_end_before_and_after_every_single_step(tmp_path, docs, whole, monkeypatch):
     for at in range(1, 10_000):
         folder = tmp_path / str(at)
         folder.mkdir()
         with monkeypatch.context() as patched:
-            Clock(patched, at)
+            Clock(patched, at, STEPS)
             try:
                 run(folder, Files([docs], Reading()))
                 break  # it came to its end before its time
@@ -93,16 +70,11 @@ def test_it_may_end_before_and_after_every_single_step(tmp_path, docs, whole, mo
 
 
 def test_it_may_end_again_and_again(tmp_path, docs, whole, monkeypatch):
-    draw, folder, killed = random.Random(1), tmp_path / "torn", 0
+    folder = tmp_path / "torn"
     folder.mkdir()
-    while True:
-        with monkeypatch.context() as patched:
-            Clock(patched, draw.randrange(1, 60))
-            try:
-                toy = run(folder, Files([docs], Reading()))
-                break
-            except Killed:
-                killed += 1
+    toy, killed = interrupted(
+        monkeypatch, random.Random(1), 60, STEPS, lambda: run(folder, Files([docs], Reading()))
+    )
     assert killed > 5
     assert outcome(folder, toy) == whole
 
@@ -242,14 +214,11 @@ def test_what_is_remembered_does_not_depend_on_interruptions(tmp_path, monkeypat
     one.mkdir()
     other.mkdir()
     done = outcome(one, run(one, Files([str(path)], Reading()), remember=15, block=5))
-    while True:
-        with monkeypatch.context() as patched:
-            Clock(patched, draw.randrange(1, 100))
-            try:
-                toy = run(other, Files([str(path)], Reading()), remember=15, block=5)
-                break
-            except Killed:
-                pass
+    toy, killed = interrupted(
+        monkeypatch, draw, 100, STEPS,
+        lambda: run(other, Files([str(path)], Reading()), remember=15, block=5),
+    )  # fmt: skip
+    assert killed
     assert outcome(other, toy) == done
 
 
@@ -342,15 +311,10 @@ def test_a_folder_read_twice_gives_each_file_once(tmp_path, monkeypatch):
     done = outcome(one, run(one, source()))
     assert len(rows(one)) == 30
     assert "bad.txt" in rows(one, "dead.jsonl")[0]["id"]
-    draw = random.Random(0)
-    while True:
-        with monkeypatch.context() as patched:
-            Clock(patched, draw.randrange(1, 50))
-            try:
-                toy = run(other, source())
-                break
-            except Killed:
-                pass
+    toy, killed = interrupted(
+        monkeypatch, random.Random(0), 50, STEPS, lambda: run(other, source())
+    )
+    assert killed
     assert outcome(other, toy) == done
     (root / "new.txt").write_text("late")  # its name sorts before others: order is that of arrival
     assert run(other, source()).n_learned == 31

@@ -93,3 +93,42 @@ def lines(n, poison=5):
         if i % poison == 2:
             out.append("{broken")
     return out
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+class Clock:
+    """Ends the process before or after one of the calls of some functions, given as (owner, name)."""
+
+    def __init__(self, monkeypatch, at, targets):
+        self.left = at
+        for owner, name in targets:
+            monkeypatch.setattr(owner, name, self.wrapped(getattr(owner, name)))
+
+    def tick(self):
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+
+    def wrapped(self, function):
+        def call(*args, **how):
+            self.tick()
+            result = function(*args, **how)
+            self.tick()
+            return result
+
+        return call
+
+
+def interrupted(monkeypatch, draw, most, targets, call):
+    """Call until it comes to its end, however often it is killed; gives the result and how often it was."""
+    killed = 0
+    while True:
+        with monkeypatch.context() as patched:
+            Clock(patched, draw.randrange(1, most), targets)
+            try:
+                return call(), killed
+            except Killed:
+                killed += 1

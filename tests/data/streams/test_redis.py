@@ -6,7 +6,7 @@ import time
 
 import pytest
 from tests.data.streams.servers import REDIS, redis_server
-from tests.run.toy import rows, run
+from tests.run.toy import interrupted, rows, run
 
 pytest.importorskip("redis")
 pytestmark = pytest.mark.skipif(REDIS is None, reason="needs redis-server")
@@ -65,10 +65,6 @@ def test_from_one_stream_to_another(server, tmp_path):
     assert len(answers(server)) == 45
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
 def test_whatever_is_interrupted_comes_again_and_is_counted_once(server, tmp_path, monkeypatch):
     fill(server, 60)
     one, other = tmp_path / "one", tmp_path / "other"
@@ -77,35 +73,13 @@ def test_whatever_is_interrupted_comes_again_and_is_counted_once(server, tmp_pat
     whole, said = once(server, one), answers(server)
     server.db.delete("said")
     server.db.xgroup_destroy("docs", "bayou")
-    draw, killed = random.Random(2), 0
-    while True:
-        left = [draw.randrange(1, 30)]
-
-        def wrapped(function, left=left):
-            def call(*args, **how):
-                for turn in range(2):  # before it, or with its answer lost
-                    left[0] -= 1
-                    if not left[0]:
-                        raise Killed
-                    if not turn:
-                        result = function(*args, **how)
-                return result
-
-            return call
-
-        with monkeypatch.context() as patched:
-            for owner, name in (
-                (RedisSource, "read"),
-                (RedisSource, "acknowledge"),
-                (RedisSink, "write"),
-                (RedisSink, "_add"),
-            ):
-                patched.setattr(owner, name, wrapped(getattr(owner, name)))
-            try:
-                toy = once(server, other)
-                break
-            except Killed:
-                killed += 1
+    steps = (
+        (RedisSource, "read"),
+        (RedisSource, "acknowledge"),
+        (RedisSink, "write"),
+        (RedisSink, "_add"),
+    )
+    toy, killed = interrupted(monkeypatch, random.Random(2), 30, steps, lambda: once(server, other))
     assert killed > 3
     assert toy.digest == whole.digest
     assert answers(server) == said

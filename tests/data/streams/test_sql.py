@@ -5,15 +5,11 @@ import sqlite3
 
 import pytest
 from tests.data.streams.servers import POSTGRES, postgres_server
-from tests.run.toy import rows, run
+from tests.run.toy import interrupted, rows, run
 
 from bayou.data import DataError
 from bayou.data.streams.places import Wanted, open_sink, open_source
 from bayou.data.streams.sql import Alchemy, Sqlite, hidden
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 class Lite:
@@ -104,31 +100,8 @@ def test_whatever_is_interrupted_is_counted_once(db, tmp_path, monkeypatch):
     other.mkdir()
     whole, said = once(db, one), db.execute("SELECT * FROM said ORDER BY n")
     db.execute("DROP TABLE said")
-    draw, killed = random.Random(1), 0
-    while True:
-        left = [draw.randrange(1, 25)]
-
-        def wrapped(function, left=left):
-            def call(*args, **how):
-                left[0] -= 1
-                if not left[0]:
-                    raise Killed
-                result = function(*args, **how)
-                left[0] -= 1
-                if not left[0]:
-                    raise Killed
-                return result
-
-            return call
-
-        with monkeypatch.context() as patched:
-            for name in ("page", "replace", "last"):
-                patched.setattr(db.kind, name, wrapped(getattr(db.kind, name)))
-            try:
-                toy = once(db, other)
-                break
-            except Killed:
-                killed += 1
+    steps = tuple((db.kind, name) for name in ("page", "replace", "last"))
+    toy, killed = interrupted(monkeypatch, random.Random(1), 25, steps, lambda: once(db, other))
     assert killed > 3
     assert toy.digest == whole.digest
     assert db.execute("SELECT * FROM said ORDER BY n") == said

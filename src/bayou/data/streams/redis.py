@@ -63,10 +63,7 @@ class RedisSource(Source):
         self._asked(make)
 
     def _asked(self, call: Callable[[], Any]) -> Any:
-        try:
-            return self.patience.until(call, self._away, self.name)
-        except self._redis.RedisError as error:
-            raise DataError(f"{self.name}: {error}; check the stream and the group") from None
+        return _answered(self._redis, self.patience, self.name, call)
 
     def position(self) -> Position:
         """The id of the last entry."""
@@ -146,7 +143,6 @@ class RedisSink:
         self.name = f"{hidden(url)}#{stream}"
         self._stream = stream
         self._db, self._redis = connect(url)
-        self._away = (self._redis.ConnectionError, self._redis.TimeoutError)
         self.patience = Patience()
 
     def begin(self, position: int | None) -> None:
@@ -162,10 +158,7 @@ class RedisSink:
         self._there = {_number(id_.decode())[0]: fields.get(b"row") for id_, fields in found}
 
     def _asked(self, call: Callable[[], Any]) -> Any:
-        try:
-            return self.patience.until(call, self._away, self.name)
-        except self._redis.RedisError as error:
-            raise DataError(f"{self.name}: {error}; check the stream") from None
+        return _answered(self._redis, self.patience, self.name, call)
 
     def _top(self) -> int:
         last = self._db.xrevrange(self._stream, count=1)
@@ -213,6 +206,13 @@ class RedisSink:
     def close(self) -> None:
         """Disconnect."""
         self._db.close()
+
+
+def _answered(redis: Any, patience: Patience, name: str, call: Callable[[], Any]) -> Any:
+    try:
+        return patience.until(call, (redis.ConnectionError, redis.TimeoutError), name)
+    except redis.RedisError as error:
+        raise DataError(f"{name}: {error}; check the stream and the group") from None
 
 
 def _entries(answer: Any) -> list[Any]:
