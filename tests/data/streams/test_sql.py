@@ -8,8 +8,8 @@ from tests.data.streams.servers import POSTGRES, postgres_server
 from tests.run.toy import interrupted, rows, run
 
 from bayou.data import DataError
+from bayou.data.streams.databases import Alchemy, Sqlite, hidden
 from bayou.data.streams.places import Wanted, open_sink, open_source
-from bayou.data.streams.sql import Alchemy, Sqlite, hidden
 
 
 class Lite:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayou.data.errors import DataError
+from bayou.data.streams.databases import hidden
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
 from bayou.data.streams.patience import Patience
-from bayou.data.streams.sql import hidden
 
 _ACKNOWLEDGED = 1000  # at a time
 
