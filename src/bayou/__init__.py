@@ -9,6 +9,7 @@ from bayou.homes import HOMES
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
     from bayou.data.errors import DataError, ModelFileError
+    from bayou.data.growing import Growth
     from bayou.data.text import Vectorizer
     from bayou.data.vocabulary import Vocabulary
     from bayou.estimator import load
@@ -65,6 +66,7 @@ __all__ = [
     "LabeledLDA",
     "MedHDPClassifier",
     "MedHDPRegressor",
+    "Growth",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",

@@ -22,6 +22,7 @@ from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.vocabulary import Vocabulary
 from bayou.homes import HOMES
 from bayou.run.loop import Callback
 
@@ -107,6 +108,22 @@ class Estimator(BaseEstimator):
                 f"{self.n_features_in_}; give both a vocabulary and they are matched by name"
             )
         return corpus
+
+    def _change_terms(self, keep: NDArray[np.int64], names: Vocabulary) -> float:
+        """Keep the columns ``keep`` in that order, and add one for each further name.
+
+        For models of a stream that have `_with_terms`. Gives the tokens that were counted for the columns
+        that are let go.
+        """
+        gone = self._with_terms(keep, len(names) - len(keep))
+        self._names: Vocabulary | None = names
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        return gone
+
+    def _with_terms(self, keep: NDArray[np.int64], n_new: int) -> float:
+        """Columns ``keep``, then ``n_new`` that know the prior alone; models of a stream have their own."""
+        raise DataError(f"the vocabulary of {type(self).__name__} cannot grow; leave out growth")
 
     def _parameters(self) -> SimpleNamespace:
         """The fields as a namespace, for functions that know no estimator."""
@@ -227,19 +244,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is damaged, is not a model of bayou, or was written by a later version.
     """
-    arrays, manifest = container.load(path)
+    return model_of(*container.load(path), Path(path).name)
+
+
+def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], name: str) -> Any:
+    """The model whose file, called ``name`` in messages, holds these."""
     _meet_all()
     what = manifest.get("kind")
     reader = readers.get(what) if isinstance(what, str) else None
     if reader is None:
         raise ModelFileError(
-            f"{Path(path).name} holds {what or 'something else'!r}, not a model; "
+            f"{name} holds {what or 'something else'!r}, not a model; "
             "a checkpoint is given to fit(..., checkpoint=)"
         )
     try:
         return reader(arrays, manifest)
     except ModelFileError as error:
-        raise ModelFileError(f"{Path(path).name}: {error}") from None
+        raise ModelFileError(f"{name}: {error}") from None
 
 
 def _meet_all() -> None:

@@ -11,6 +11,7 @@ HOMES = {
     "DependencyLDA": "bayou.models.dependency_lda",
     "Explanation": "bayou.explanation",
     "FastDependencyLDA": "bayou.models.dependency_lda",
+    "Growth": "bayou.data.growing",
     "LDA": "bayou.models.lda",
     "LabeledHDP": "bayou.models.labeled_hdp",
     "LabeledLDA": "bayou.models.labeled_lda",

@@ -20,6 +20,7 @@ from bayou.data.errors import ModelFileError
 from bayou.kernels import rng
 from bayou.parameters import one_of
 from bayou.parts import (
+    columns,
     features,
     online_batch,
     online_margin,
@@ -206,6 +207,16 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
 
             loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
         self.n_iter_ = self.state_.step
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        s, n_terms = self.state_, len(self.state_.raw)
+        gone = columns.counts_of(s.raw, s.scale, columns.others(keep, n_terms))
+        self.pending_ = columns.moved_examples(self.pending_, keep, n_terms)
+        self.state_ = s._replace(
+            raw=columns.moved(s.raw, keep, n_new), topic=np.maximum(s.topic - gone, 0.0),
+            seen_in=columns.moved(s.seen_in, keep, n_new),
+        )  # fmt: skip
+        return float(gone.sum())
 
     # -- what is known now ---------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ VERBS = [
     "demo",
     "fit",
     "update",
+    "stream",
     "predict",
     "explain",
     "topics",

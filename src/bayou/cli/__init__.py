@@ -16,6 +16,7 @@ from bayou.cli.doctor import doctor
 from bayou.cli.evaluate import evaluate
 from bayou.cli.explain import explain
 from bayou.cli.fit import fit
+from bayou.cli.ingest import stream_
 from bayou.cli.inspect import inspect
 from bayou.cli.models import models
 from bayou.cli.predict import predict
@@ -74,8 +75,8 @@ def _main(
 
 for _panel, _verbs in {
     "Begin": (demo, fit, report),
-    "Use a model": (predict, explain, topics, evaluate, update),
+    "Use a model": (predict, explain, topics, evaluate, update, stream_),
     "Look around": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:
-        app.command(_verb.__name__, rich_help_panel=_panel)(_verb)
+        app.command(_verb.__name__.rstrip("_"), rich_help_panel=_panel)(_verb)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         MissingTargetsWarning,
         ModelFileError,
     )
+    from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
     from bayou.data.synthetic import Truth, sample_lda
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
@@ -25,6 +26,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "DataError": "bayou.data.errors",
     "ENGLISH_STOP_WORDS": "bayou.data.text",
     "FractionalCountsWarning": "bayou.data.errors",
+    "Growth": "bayou.data.growing",
     "MissingTargetsWarning": "bayou.data.errors",
     "ModelFileError": "bayou.data.errors",
     "Truth": "bayou.data.synthetic",
@@ -51,6 +53,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "FractionalCountsWarning",
+    "Growth",
     "MissingTargetsWarning",
     "ModelFileError",
     "Truth",
