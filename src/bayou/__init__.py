@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
+    from bayou.models.topic_tracker import TopicTracker
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -53,6 +54,7 @@ __all__ = [
     "OnlineMedLDARegressor",
     "TextModel",
     "ThresholdedClassifier",
+    "TopicTracker",
     "Vectorizer",
     "Vocabulary",
     "__version__",

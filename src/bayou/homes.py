@@ -17,6 +17,7 @@ HOMES = {
     "OnlineMedLDARegressor": "bayou.models.online_med_lda",
     "TextModel": "bayou.text_model",
     "ThresholdedClassifier": "bayou.thresholds.classifier",
+    "TopicTracker": "bayou.models.topic_tracker",
     "Vectorizer": "bayou.data.text",
     "Vocabulary": "bayou.data.vocabulary",
     "load": "bayou.estimator",
