@@ -22,6 +22,7 @@ VERBS = [
     "topics",
     "evaluate",
     "report",
+    "track",
     "inspect",
     "models",
     "doctor",
