@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.models.stacked_hdp import StackedHDP
+    from bayou.models.topic_tracker import TopicTracker
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -81,6 +82,7 @@ __all__ = [
     "StackedHDP",
     "TextModel",
     "ThresholdedClassifier",
+    "TopicTracker",
     "Vectorizer",
     "Vocabulary",
     "__version__",

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame
+from bayou.data.counts import is_frame, moved
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.homes import HOMES
@@ -100,8 +100,8 @@ class Estimator(BaseEstimator):
             if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
                 return corpus
             columns = np.array([mine.get(term, -1) for term in corpus.vocabulary])
-            moved = _moved(corpus.counts, columns, len(mine))
-            return replace(corpus, counts=moved, vocabulary=mine)
+            counts = moved(corpus.counts, columns, len(mine))
+            return replace(corpus, counts=counts, vocabulary=mine)
         if corpus.n_terms != self.n_features_in_:
             raise DataError(
                 f"the corpus has {corpus.n_terms} terms, {type(self).__name__} was fitted on "
@@ -301,14 +301,6 @@ def _bounded(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _moved(counts: csr_array, columns: NDArray[np.int64], n_terms: int) -> csr_array:
-    """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
-    to = columns[counts.indices]
-    keep = to >= 0
-    ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
-    return csr_array((counts.data[keep], to[keep], ends), shape=(counts.shape[0], n_terms))
-
-
 def _jsonable(name: str, value: Any) -> Any:
     """A parameter as JSON; a random generator is left to the seed it came to."""
     if isinstance(value, np.ndarray | np.generic):
@@ -317,6 +309,8 @@ def _jsonable(name: str, value: Any) -> Any:
         return value
     if isinstance(value, Sequence):
         return [_jsonable(name, v) for v in value]
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(name, v) for key, v in value.items()}
     if name == "random_state":
         return None
     raise ModelFileError(f"the parameter {name} = {value!r} cannot be written to a model file")

@@ -32,6 +32,7 @@ HOMES = {
     "StackedHDP": "bayou.models.stacked_hdp",
     "TextModel": "bayou.text_model",
     "ThresholdedClassifier": "bayou.thresholds.classifier",
+    "TopicTracker": "bayou.models.topic_tracker",
     "Vectorizer": "bayou.data.text",
     "Vocabulary": "bayou.data.vocabulary",
     "load": "bayou.estimator",

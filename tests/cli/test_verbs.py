@@ -23,6 +23,7 @@ VERBS = [
     "topics",
     "evaluate",
     "report",
+    "track",
     "inspect",
     "models",
     "doctor",

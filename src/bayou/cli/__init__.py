@@ -23,6 +23,7 @@ from bayou.cli.predict import predict
 from bayou.cli.report import report
 from bayou.cli.shell import Shell
 from bayou.cli.topics import topics
+from bayou.cli.track import track
 from bayou.cli.update import update
 
 __all__ = ["app"]
@@ -74,7 +75,7 @@ def _main(
 
 
 for _panel, _verbs in {
-    "Begin": (demo, fit, report),
+    "Begin": (demo, fit, report, track),
     "Use a model": (predict, explain, topics, evaluate, update, stream_),
     "Look around": (models, inspect, doctor),
 }.items():

@@ -42,6 +42,7 @@ class Batch(NamedTuple):
     texts: list[str]
     labels: list[Any] | None = None  # as they stand in the file; None: no document has the field
     targets: list[float] | None = None
+    times: list[Any] | None = None
 
 
 def texts_only(text: str, id: str | None = "") -> Columns:
@@ -146,7 +147,7 @@ def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
         found = {name: list(values) for name, values in table.fields().items()}
         _forget(table)
         ids = found.get("ids") or list(range(at + 1, at + 1 + len(some)))
-        yield Batch(ids, some, found.get("labels"), found.get("targets"))
+        yield Batch(ids, some, found.get("labels"), found.get("targets"), found.get("times"))
         at, empty = at + len(some), False
     if empty:
         raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")
