@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.mixture_em import IncrementalEM, StepwiseEM
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
+    from bayou.models.spectral_lda import SpectralLDA
+    from bayou.models.spectral_leader import SpectralLeader
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -45,12 +48,16 @@ __all__ = [
     "Corpus",
     "DataError",
     "Explanation",
+    "IncrementalEM",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
     "OnlineLDA",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
+    "SpectralLDA",
+    "SpectralLeader",
+    "StepwiseEM",
     "TextModel",
     "ThresholdedClassifier",
     "Vectorizer",

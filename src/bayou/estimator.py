@@ -58,6 +58,7 @@ class Estimator(BaseEstimator):
     callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
+    seed_matters: ClassVar[bool] = True  # to more than the last digits of what is learned
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
@@ -215,12 +215,7 @@ class OnlineLDA(TopicEstimator):
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
         """The documents; for sampling in whole counts, with one warning for all mini-batches."""
         corpus = self._corpus(X, reset=reset)
-        if p.inference != "hybrid" or not corpus.is_fractional:
-            return corpus
-        corpus.tokens()  # warns
-        rounded = corpus.counts.copy()
-        np.rint(rounded.data, out=rounded.data)
-        return replace(corpus, counts=rounded)
+        return corpus.rounded() if p.inference == "hybrid" else corpus
 
     def _learn(
         self,
