@@ -32,7 +32,7 @@ from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import prior, stream, topics
+from bayou.parts import prior, spectral, stream, topics
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
@@ -61,10 +61,15 @@ class State(NamedTuple):
 
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """Topics that are noise around the first mini-batch."""
+    """Topics that are noise around the first documents, or solved for from their moments."""
     pairs = topics.pairs_of(corpus.counts)
     mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
-    g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
+    if p.start == "spectral":
+        raw = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
+        scale = mass / max(corpus.n_tokens, 1.0)
+        g = stream.Global(raw, scale, scale * topics.topic_totals(raw))
+    else:
+        g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
     none = np.zeros(0), np.zeros(0, np.int64)
     return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta), *none)
@@ -110,6 +115,9 @@ class OnlineLDA(TopicEstimator):
     inference : {"scvb0", "hybrid"}
         How a mini-batch is inferred: variational passes, or Gibbs sweeps, over each document. Sampling
         needs whole counts and rounds fractional ones.
+    start : {"noise", "spectral"}
+        Where topics begin: at noise around the first mini-batch, or solved for from the moments of the
+        documents given to `fit` or first given to `partial_fit`.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
     batch_size : int
@@ -153,6 +161,7 @@ class OnlineLDA(TopicEstimator):
     alpha: float | ArrayLike | None = None
     beta: float = 0.01
     inference: str = "scvb0"
+    start: str = "noise"
     n_passes: int = 3
     batch_size: int = 256
     burn_in: int = 3
@@ -186,7 +195,8 @@ class OnlineLDA(TopicEstimator):
             return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
 
         sample = corpus[np.sort(self._order(corpus.n_docs, p.n_passes)[:N_SCORED])]
-        self._learn(None, p.n_passes * per_pass, batch, p, (per_pass, sample))
+        first = corpus if p.start == "spectral" else batch(0)
+        self._learn(first, p.n_passes * per_pass, batch, p, (per_pass, sample))
         learned: State = self.__dict__["state_"]
         self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
         return self
@@ -209,7 +219,8 @@ class OnlineLDA(TopicEstimator):
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
 
         n_batches = -(-corpus.n_docs // p.batch_size)
-        self._learn(None if first else self.state_, n_batches, batch, p)
+        begin = corpus if p.start == "spectral" else batch(0)
+        self._learn(begin if first else self.state_, n_batches, batch, p)
         return self
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
@@ -219,18 +230,23 @@ class OnlineLDA(TopicEstimator):
 
     def _learn(
         self,
-        state: State | None,
+        state: State | Corpus,
         n_batches: int,
         batch_of: Callable[[int], Corpus],
         p: SimpleNamespace,
         watch: tuple[int, Corpus] | None = None,
     ) -> None:
-        """Learn from so many mini-batches; ``watch`` = after how many to score which documents."""
+        """Learn from so many mini-batches, from a state or from one made of documents.
+
+        ``watch`` = after how many to score which documents.
+        """
         with (
             Workers(self.n_threads) as workers,
             loop.progress_bar(self.progress, "OnlineLDA") as bar,
         ):
-            begin = init(batch_of(0), p, self.seed_, workers.each) if state is None else state
+            if isinstance(state, Corpus):
+                state = init(state, p, self.seed_, workers.each)
+            begin = state
             last = begin.step + n_batches
 
             def step(state: State) -> tuple[State, Info | None]:
@@ -261,6 +277,7 @@ class OnlineLDA(TopicEstimator):
         )
         resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("scvb0", "hybrid"))
+        one_of("start", p.start, ("noise", "spectral"))
         whole("burn_in", p.burn_in, 0)
         number("tau", p.tau, LEAST_TAU)
         number("tol", p.tol, 0.0)

@@ -36,7 +36,8 @@ def solve(state: State, p: SimpleNamespace, seed: int) -> Answer:
     found = spectral.solve(sums, p.n_topics, p.decomposition, seed, alpha0=p.alpha0)
     unigram = mixture.unigram_of(state.known, p.beta)
     pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
-    rows = mixture.smoothed(found.rows, found.weights * state.known.sum(), unigram, pseudo)
+    tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
+    rows = mixture.smoothed(found.rows, tokens, unigram, max(pseudo, 1e-9))
     alpha = np.maximum(p.alpha0 * found.weights, LEAST_ALPHA)
     return Answer(alpha, mixture.as_rows(rows), found.diagnosis)
 

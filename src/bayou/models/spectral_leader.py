@@ -42,7 +42,8 @@ def solve(state: State, p: SimpleNamespace, seed: int, each: Each, docs: Pairs |
         found = spectral.nothing(sums, p.n_topics)
     unigram = mixture.unigram_of(state.known, p.beta)
     pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
-    rows = mixture.smoothed(found.rows, found.weights * state.known.sum(), unigram, pseudo)
+    tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
+    rows = mixture.smoothed(found.rows, tokens, unigram, max(pseudo, 1e-9))
     weights, some = found.weights, _at_hand(state, p) if docs is None else docs
     if p.n_polish and some.n_docs and found.diagnosis.rank:
         rows, weights = mixture.em_steps(some, rows, weights, p.n_polish, unigram, pseudo, each)

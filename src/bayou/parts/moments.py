@@ -62,8 +62,9 @@ def add(sums: Moments, pairs: Pairs, weights: F64) -> Moments:
     kernels.add_docs(
         sums.seen, sums.cube, sums.once, tuple(pairs), 0, pairs.n_docs, sums.basis, weights
     )
+    in_order = np.cumsum(np.concatenate([[sums.weight], weights[weights > 0]]))
     return sums._replace(
-        weight=sums.weight + float(weights[weights > 0].sum()),
+        weight=float(in_order[-1]),
         n_docs=sums.n_docs + int((weights > 0).sum()),
         n_short=sums.n_short + int((weights == 0).sum()),
         n_bursty=sums.n_bursty + int((weights < 0).sum()),

@@ -17,11 +17,13 @@ from threadpoolctl import threadpool_limits
 
 from bayou.kernels.rng import SHUFFLE, key, shuffled
 from bayou.parts import moments, tensor
+from bayou.parts.mixture import random_start
 from bayou.parts.moments import Moments
 from bayou.parts.topics import F32, F64, I64, Pairs, select
 
 LEAST = 1e-3  # eigenvalues under this share of the first are noise
 FAINT = 1e-9  # weight of a topic that the data do not support
+NEAR = 2.0  # times the next eigenvalue: what does not reach that hardly stands out
 FAR = 0.2  # how far from 1 sums may be before they are told
 MANY = 256  # topics from which no tensor is made while the documents are at hand
 
@@ -57,6 +59,11 @@ class Diagnosis(NamedTuple):
                 f"the documents support {self.rank} topics, not {n_topics}: the others are the "
                 "distribution of all terms; ask for fewer topics or give more documents"
             )
+        elif self.gap < NEAR:
+            out.append(
+                f"the last of {n_topics} directions is only {self.gap:.2f} times as strong as the "
+                "next: there may be fewer topics, or many more"
+            )
         if abs(self.weight_sum - 1.0) > FAR:
             out.append(
                 f"the weights sum to {self.weight_sum:.2f} before they are made to sum to 1: "
@@ -68,6 +75,11 @@ class Diagnosis(NamedTuple):
         if self.residual > 0.5:
             out.append(
                 f"{self.residual:.0%} of the third moment is not explained by any {n_topics} topics"
+            )
+        if self.n_bursty > 0.1 * (self.n_bursty + self.n_docs):
+            out.append(
+                f"{self.n_bursty} documents are mostly one term and were left out; "
+                "if they are as they should be, set max_share=None"
             )
         small = int((weights < 0.1 / n_topics).sum()) - (n_topics - self.rank)
         if small > 0:
@@ -182,13 +194,20 @@ def sample_of(n_docs: int, most: int, seed: int) -> I64 | None:
 
 
 def lda_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, alpha0: float = 1.0) -> F32:
-    """Counts n_vk to start LDA from: spectral topics, a fifth of each the distribution of all terms."""
-    weights = moments.document_weights(pairs, True, 0.4)
+    """Counts n_vk to start LDA from: spectral topics, a fifth of each the distribution of all terms.
+
+    Topics that the documents do not support start as noise around that distribution.
+    """
+    whole = pairs._replace(counts=np.rint(pairs.counts))
+    weights = moments.document_weights(whole, True, 0.4)
     sample = sample_of(pairs.n_docs, max(10_000, 1_000 * n_topics), seed)
-    sums = from_documents(pairs, weights, n_terms, 2 * n_topics, sample, seed)
+    sums = from_documents(whole, weights, n_terms, 2 * n_topics, sample, seed)
     answer = solve(sums, n_topics, "symmetric", seed, alpha0)
     unigram = np.bincount(pairs.terms, weights=pairs.counts, minlength=n_terms)
     total = max(float(unigram.sum()), 1.0)
     mixed = 0.8 * answer.rows + 0.2 * (unigram / total)[:, None]
+    rank = answer.diagnosis.rank
+    noise = (unigram / total)[:, None] * random_start(n_terms, n_topics - rank, seed)
+    mixed[:, rank:] = noise / np.maximum(noise.sum(axis=0), 1e-300)
     share = np.maximum(answer.weights, 0.1 / n_topics)
     return np.asarray(total * share / share.sum() * mixed, np.float32)
