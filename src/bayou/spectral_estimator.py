@@ -28,6 +28,7 @@ from bayou.run import checkpoint
 from bayou.run.shards import Workers
 from bayou.topic_estimator import TopicEstimator
 
+CHUNK = 256  # documents a stream is read in where nothing else decides; it changes nothing
 MODES = ("basis", "history", "reservoir")
 
 
@@ -47,10 +48,11 @@ class SpectralEstimator(TopicEstimator, abstract=True):
     ----------
     diagnosis_ : Diagnosis
     doubts_ : list of str
-    n_seen_ : int
+    state_ : State
     """
 
     seed_matters: ClassVar[bool] = False
+    single_topic: ClassVar[bool] = False  # of a document
 
     n_topics: int = 10
     mode: str = "basis"
@@ -66,7 +68,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
 
     @abstractmethod
     def _answer(self, p: SimpleNamespace, each: Each, docs: Pairs | None) -> Answer:
-        """The topics that follow from `_state`; ``docs`` are those of `fit`, if it is over."""
+        """The topics that follow from `state_`; ``docs`` are those of `fit`, if it is over."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from documents; what was learned before is forgotten.
@@ -79,13 +81,13 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         """
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True).rounded()
-        self._state = self._begin(corpus, p)
+        self.state_ = self._begin(corpus, p)
         pairs = topics.pairs_of(corpus.counts)
         if p.mode == "basis" and not p.half_life:
             most = 10 * moment_stream.n_burn_in(p)
             sample = spectral.sample_of(pairs.n_docs, most, self.seed_)
-            now = moment_stream.with_basis(self._state.now, pairs, p, self.seed_, sample)
-            self._state = self._state._replace(now=now)
+            now = moment_stream.with_basis(self.state_.now, pairs, p, self.seed_, sample)
+            self.state_ = self.state_._replace(now=now)
         self._learn(pairs, p)
         self._solved(pairs)
         if self.diagnosis_.rank < p.n_topics:
@@ -95,10 +97,10 @@ class SpectralEstimator(TopicEstimator, abstract=True):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take more documents in; the topics are solved for when they are asked for."""
         p = self._checked_parameters()
-        first = not hasattr(self, "_state")
+        first = not hasattr(self, "state_")
         corpus = self._corpus(X, reset=first).rounded()
         if first:
-            self._state = self._begin(corpus, p)
+            self.state_ = self._begin(corpus, p)
         self._learn(topics.pairs_of(corpus.counts), p)
         return self
 
@@ -109,7 +111,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         return moment_stream.init(corpus.n_terms, p)
 
     def _learn(self, pairs: Pairs, p: SimpleNamespace) -> None:
-        self._state = moment_stream.update(self._state, pairs, p, self.seed_)
+        self.state_ = moment_stream.update(self.state_, pairs, p, self.seed_)
         self._held: dict[str, Answer] = {}
 
     def _solved(self, docs: Pairs | None = None) -> Answer:
@@ -121,6 +123,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
+        p.batch_size = CHUNK
         check_parameters(p, ("n_topics", "reservoir"), ("beta", "max_time"))
         one_of("mode", p.mode, MODES)
         one_of("weighting", p.weighting, ("tokens", "documents"))
@@ -161,19 +164,13 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         return self.diagnosis_.doubts(self.n_topics, alpha / alpha.sum())
 
     @property
-    def n_seen_(self) -> int:
-        """Documents so far."""
-        check_is_fitted(self)
-        return self._state.n_seen
-
-    @property
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
         check_is_fitted(self)
         return self._names
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+        return hasattr(self, "state_")
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
@@ -183,17 +180,18 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         share = answer.alpha / answer.alpha.sum()
         return Posterior(
             rows=answer.rows, alpha=answer.alpha, beta=float(self.beta),
-            topic_tokens=share * self._state.known.sum(),
+            topic_tokens=share * self.state_.known.sum(),
             scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=self._names,
+            single=self.single_topic,
         )  # fmt: skip
 
     def _n_columns(self) -> int:
-        return len(self._state.known)
+        return len(self.state_.known)
 
     # -- files ---------------------------------------------------------------------------------
 
     def _payload(self) -> dict[str, NDArray[Any]]:
-        s, answer = self._state, self._solved()
+        s, answer = self.state_, self._solved()
         out = {
             "n_seen": np.asarray(s.n_seen), "known": s.known,
             "alpha": answer.alpha, "rows": answer.rows,
@@ -225,7 +223,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
             value = getattr(diagnosis, name)
             check_arrays(name, value, np.float64, (np.size(value),), signed=True)
         self._names = unpack_vocabulary(arrays.get("vocabulary"), n_terms)
-        self._state = State(int(n_seen), known, now, later, pool)
+        self.state_ = State(int(n_seen), known, now, later, pool)
         self._held = {"answer": Answer(alpha, rows, diagnosis)}
 
 

@@ -61,7 +61,7 @@ def test_a_stream_may_be_cut_anywhere(mode, half_life):
         for lo in range(0, 300, size):
             cut.partial_fit(corpus[lo : lo + size])
         assert saved(cut) == saved(whole)
-    assert whole.n_seen_ == 300
+    assert whole.state_.n_seen == 300
 
 
 def test_what_a_stream_keeps_does_not_grow():
@@ -85,7 +85,7 @@ def test_forgetting_follows_topics_that_are_replaced():
 def test_weights_of_a_fading_stream_are_powers_of_two():
     p = SpectralLeader(n_topics=3, half_life=10, burn_in=20, n_polish=0, random_state=0)
     model = p.partial_fit(CORPUS[:2000])
-    stream = model._state.now
+    stream = model.state_.now
     weights = CORPUS.doc_lengths()[:2000]
     times = np.arange(2000) - stream.origin
     first = stream.since
@@ -119,7 +119,7 @@ def test_nothing_but_short_documents():
         model = SpectralLeader(n_topics=2, random_state=0).fit(counts)
     np.testing.assert_allclose(model.components_[0, :3], 1 / 3, atol=0.05)
     stream = SpectralLeader(n_topics=2, burn_in=10, random_state=0).partial_fit(counts)
-    assert stream.partial_fit(CORPUS.counts[:50, :6]).n_seen_ == 90
+    assert stream.partial_fit(CORPUS.counts[:50, :6]).state_.n_seen == 90
     assert stream.diagnosis_.n_short >= 40
 
 

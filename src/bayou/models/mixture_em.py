@@ -48,6 +48,11 @@ class State(NamedTuple):
     known: F64  # counts of terms
     totals: F64  # scale, steps, documents, tokens
 
+    @property
+    def n_seen(self) -> int:
+        """Documents so far, as often as they came."""
+        return int(self.totals[2])
+
 
 def init(pairs: Pairs, n_terms: int, p: SimpleNamespace, seed: int) -> State:
     """Random topics, as the statistics of one document of average length."""
@@ -81,7 +86,7 @@ def posterior(state: State, p: SimpleNamespace, names: Any, n_docs: float) -> Po
     return Posterior(
         rows=mixture.as_rows(rows), alpha=weights, beta=float(p.beta),
         topic_tokens=state.length / state.length.sum() * state.known.sum(),
-        scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=names,
+        scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=names, single=True,
     )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ class SpectralLDA(SpectralEstimator):
     ----------
     alpha_ : float64 array (topics,)
         Dirichlet parameters that were solved for, in falling order; they sum to `alpha0`.
-    diagnosis_, doubts_, n_seen_
+    diagnosis_, doubts_, state_
         As in `SpectralLeader`.
 
     Examples
@@ -79,7 +79,7 @@ class SpectralLDA(SpectralEstimator):
     alpha0: float = 1.0
 
     def _answer(self, p: SimpleNamespace, each: Each, docs: Pairs | None) -> Answer:
-        return solve(self._state, p, self.seed_)
+        return solve(self.state_, p, self.seed_)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()

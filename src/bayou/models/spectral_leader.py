@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import ClassVar
 
 from bayou.mixture_estimator import MixtureEstimator
 from bayou.parameters import whole
@@ -104,8 +105,8 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
         Eigenvalues, rank, gap, residual and sums that show how far the documents are from the model.
     doubts_ : list of str
         Reasons not to trust the answer.
-    n_seen_ : int
-        Documents so far.
+    state_ : State
+        Everything the next document needs; saved with the model.
 
     Examples
     --------
@@ -117,10 +118,12 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
     ((3,), (4,), [])
     """
 
+    single_topic: ClassVar[bool] = True
+
     n_polish: int = 5
 
     def _answer(self, p: SimpleNamespace, each: Each, docs: Pairs | None) -> Answer:
-        return solve(self._state, p, self.seed_, each, docs)
+        return solve(self.state_, p, self.seed_, each, docs)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from bayou.kernels import mixture as kernels
 from bayou.kernels.rng import MIXTURE
 from bayou.parts.topics import F32, F64, Each, Pairs
+from bayou.posterior import logs
 
 _TINY = 1e-300
 
@@ -26,14 +27,6 @@ def smoothed(rows: F64, tokens: F64, unigram: F64, pseudo: float) -> F64:
     """phi_k mixed with so many pseudo-tokens of the unigram, where it was learned from ``tokens[k]``."""
     return np.asarray(
         (rows * tokens + pseudo * unigram[:, None]) / np.maximum(tokens + pseudo, _TINY), np.float64
-    )
-
-
-def logs(rows: F64 | F32, weights: F64) -> tuple[F64, F64]:
-    """ln phi and ln w, finite."""
-    return (
-        np.log(np.maximum(rows.astype(np.float64), _TINY)),
-        np.log(np.maximum(weights, _TINY)),
     )
 
 
