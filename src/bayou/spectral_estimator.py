@@ -84,7 +84,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         self.state_ = self._begin(corpus, p)
         pairs = topics.pairs_of(corpus.counts)
         if p.mode == "basis" and not p.half_life:
-            most = 10 * moment_stream.n_burn_in(p)
+            most = 4 * moment_stream.n_burn_in(p)
             sample = spectral.sample_of(pairs.n_docs, most, self.seed_)
             now = moment_stream.with_basis(self.state_.now, pairs, p, self.seed_, sample)
             self.state_ = self.state_._replace(now=now)

@@ -3,6 +3,9 @@
 A mixture is given by its weights (topics,) and its topics (topics, terms). Moments are compared through
 products of topics, so that nothing of size terms x terms is made: with
 f(a, b) = sum_ij w_i w_j (u_i . u_j)^n, ||M_n(a) - M_n(b)||^2 = f(a, a) - 2 f(a, b) + f(b, b).
+
+[Yu18] Yu, Kveton, Wen, Bui, Mengshoel. SpectralLeader: online spectral learning for single topic models.
+ECML PKDD 2018.
 """
 
 from __future__ import annotations

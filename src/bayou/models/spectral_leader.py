@@ -81,7 +81,7 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
         Tokens of each term added to the distribution of all terms.
     burn_in : int or None
         Documents of a stream from which the basis is chosen; None is 100 a topic, 1000 at least. `fit`
-        chooses from a sample of its own documents, ten times as many.
+        chooses from a sample of its own documents, four times as many.
     reservoir : int
         Size of the uniform sample that a stream keeps, for ``mode="reservoir"`` and for EM steps.
     half_life : int or None

@@ -25,6 +25,7 @@ from bayou.parts.topics import F64, Pairs
 DENSE = 256  # terms up to which the second moment is made and taken apart whole
 LONG = 30.0  # tokens from which a document that is mostly one term is left out
 _BLOCK = 4096  # terms at a time
+_TOL = 1e-2  # of eigenvectors: any basis near them serves as well
 
 
 class Moments(NamedTuple):
@@ -128,7 +129,7 @@ def main_directions(pairs: Pairs, weights: F64, n_terms: int, r: int, seed: int)
     values: Any
     vectors: Any
     try:
-        values, vectors = eigsh(operator, k=r, which="LA", tol=1e-4, v0=start)
+        values, vectors = eigsh(operator, k=r, which="LA", tol=_TOL, v0=start)
     except ArpackNoConvergence as error:  # what has converged is a basis all the same
         values, vectors = error.eigenvalues, error.eigenvectors
     return np.ascontiguousarray(vectors[:, np.argsort(-values)], dtype=np.float64)
