@@ -353,8 +353,9 @@ def start(names: list[str], k: int) -> None:
 def drift() -> None:
     print("\n## All topics replaced half-way: L1 error of the topics, d = 500, K = 5\n")
     table("model", "after the first 20,000", "after 20,000 of the others")
-    one, first = sample_mixture(20_000, 5, 500, doc_length=40, seed=1)
-    two, second = sample_mixture(20_000, 5, 500, doc_length=40, seed=2)
+    how = {"doc_length": 40, "weights": [0.1, 0.15, 0.2, 0.25, 0.3]}
+    one, first = sample_mixture(20_000, 5, 500, seed=1, **how)
+    two, second = sample_mixture(20_000, 5, 500, seed=2, **how)
     for name, settings in {
         "no forgetting": {},
         "half-life 2,000, two generations": {"half_life": 2000},

@@ -164,3 +164,20 @@ def test_long_documents_of_one_term_are_left_out():
     pairs = pairs_of(csr_array(counts))
     assert moments.document_weights(pairs, True, 0.4).tolist() == [-1.0, 40.0, 3.0]
     assert moments.document_weights(pairs, True, None).tolist() == [40.0, 40.0, 3.0]
+
+
+@pytest.mark.parametrize("n_docs", [1, 3, 8])
+def test_directions_of_very_few_documents(n_docs):
+    counts = np.random.default_rng(n_docs).poisson(0.4, (n_docs, 900))
+    pairs = pairs_of(csr_array(counts.astype(np.float32)))
+    q = moments.main_directions(pairs, np.ones(n_docs), 900, 20, 0)
+    np.testing.assert_allclose(q.T @ q, np.eye(20), atol=1e-8)
+    assert (q[counts.sum(axis=0) == 0] == 0).all()
+
+
+def test_directions_by_subspace_iteration():
+    values = np.array([5.0, 3.0, 2.0, 0.1, -1.0, -2.0])
+    turn = np.linalg.qr(RNG.normal(size=(6, 6)))[0]
+    matrix = turn * values @ turn.T
+    got = moments._subspace(lambda x: matrix @ x, 2.5, RNG.normal(size=(6, 3)))
+    np.testing.assert_allclose(np.abs(np.diag(got.T @ turn[:, :3])), 1.0, atol=1e-4)

@@ -11,12 +11,13 @@ models. JMLR 15, 2014.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from bayou.kernels import moments as kernels
 from bayou.kernels.rng import BASIS
@@ -25,7 +26,7 @@ from bayou.parts.topics import F64, Pairs
 DENSE = 256  # terms up to which the second moment is made and taken apart whole
 LONG = 30.0  # tokens from which a document that is mostly one term is left out
 _BLOCK = 4096  # terms at a time
-_TOL = 1e-2  # of eigenvectors: any basis near them serves as well
+_TOL, _STEPS = 1e-2, 20  # of eigenvectors: any basis near them serves as well
 
 
 class Moments(NamedTuple):
@@ -109,30 +110,49 @@ def main_directions(pairs: Pairs, weights: F64, n_terms: int, r: int, seed: int)
     counts: Any = csr_array(
         (pairs.counts.astype(np.float64), pairs.terms, pairs.indptr), shape=(pairs.n_docs, n_terms)
     )[used]
+    there = np.flatnonzero(np.bincount(counts.indices, minlength=n_terms))
+    counts = csr_array(counts[:, there])
     length: F64 = np.asarray(counts.sum(axis=1), np.float64).ravel()
     b = weights[used] / (length * (length - 1.0))
     b /= weights[used].sum()
-    diagonal = counts.T @ b
+    found = _eigenvectors(counts, b, min(r, len(there)), seed)
+    out = np.zeros((n_terms, found.shape[1]))
+    out[there] = found
+    return out
+
+
+def _eigenvectors(counts: Any, b: F64, r: int, seed: int) -> F64:
+    """Of C' diag(b) C less its diagonal part, the r of largest eigenvalue."""
+    n_terms = counts.shape[1]
+    diagonal = np.asarray(counts.T @ b, np.float64)
     if n_terms <= DENSE or r >= n_terms - 1:
         second = (counts.T @ (counts * b[:, None])).toarray() - np.diag(diagonal)
-        first = max(n_terms - r, 0)
-        return np.ascontiguousarray(
-            eigh(second, subset_by_index=[first, n_terms - 1])[1][:, ::-1], dtype=np.float64
-        )
+        return np.asarray(eigh(second, subset_by_index=[n_terms - r, n_terms - 1])[1][:, ::-1])
     turned: Any = csr_array(counts.T)
 
     def product(x: F64) -> F64:
-        return np.asarray(turned @ (b * (counts @ x.ravel())) - diagonal * x.ravel(), np.float64)
+        scaled = b * (counts @ x) if x.ndim == 1 else b[:, None] * (counts @ x)
+        own = diagonal * x if x.ndim == 1 else diagonal[:, None] * x
+        return np.asarray(turned @ scaled - own, np.float64)
 
-    operator = LinearOperator((n_terms, n_terms), matvec=product, dtype=np.float64)
+    operator = LinearOperator(
+        (n_terms, n_terms), matvec=lambda x: product(x.ravel()), dtype=np.float64
+    )
     start = normals((n_terms,), seed, BASIS, 0)
-    values: Any
-    vectors: Any
     try:
         values, vectors = eigsh(operator, k=r, which="LA", tol=_TOL, v0=start)
-    except ArpackNoConvergence as error:  # what has converged is a basis all the same
-        values, vectors = error.eigenvalues, error.eigenvectors
-    return np.ascontiguousarray(vectors[:, np.argsort(-values)], dtype=np.float64)
+    except ArpackError:  # too few documents for so many directions: most eigenvalues are equal
+        return _subspace(product, float(diagonal.max()), normals((n_terms, r), seed, BASIS, 1))
+    return np.asarray(vectors[:, np.argsort(-values)], np.float64)
+
+
+def _subspace(product: Callable[[F64], F64], shift: float, start: F64) -> F64:
+    """Subspace iteration on the moment plus its largest diagonal part, which makes it positive."""
+    x = np.linalg.qr(start)[0]
+    for _ in range(_STEPS):
+        x = np.linalg.qr(product(x) + shift * x)[0]
+    values, turn = np.linalg.eigh(x.T @ product(x))
+    return np.asarray(x @ turn[:, np.argsort(-values)], np.float64)
 
 
 class Seen(NamedTuple):
