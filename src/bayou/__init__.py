@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bayou.models.online_dependency_lda import OnlineDependencyLDA
     from bayou.models.online_labeled_hdp import OnlineLabeledHDP
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
+    from bayou.models.mixture_em import IncrementalEM, StepwiseEM
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.models.stacked_hdp import StackedHDP
     from bayou.models.topic_tracker import TopicTracker
+    from bayou.models.spectral_lda import SpectralLDA
+    from bayou.models.spectral_leader import SpectralLeader
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -68,6 +71,7 @@ __all__ = [
     "MedHDPClassifier",
     "MedHDPRegressor",
     "Growth",
+    "IncrementalEM",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
@@ -80,6 +84,9 @@ __all__ = [
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
     "StackedHDP",
+    "SpectralLDA",
+    "SpectralLeader",
+    "StepwiseEM",
     "TextModel",
     "ThresholdedClassifier",
     "TopicTracker",

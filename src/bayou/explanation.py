@@ -176,11 +176,18 @@ def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explan
     pairs = parts.pairs_of(counts)
     place = {int(v): i for i, v in enumerate(pairs.terms)}
     order = [place[known.index(term)] for term in terms]
+    proportions = post.transform(counts)[0]
+    base = post.alpha / (post.alpha.sum() + pairs.n_tokens)
+    if post.single:  # every token has the topic of its document
+        topics = np.tile(proportions, (len(order), 1))
+        base = np.zeros_like(proportions) if order else proportions
+    else:
+        topics = parts.pair_topics(post.rows, post.alpha, pairs)[order]
     return Explanation(
-        proportions=post.transform(counts)[0],
-        base=post.alpha / (post.alpha.sum() + pairs.n_tokens),
+        proportions=proportions,
+        base=base,
         terms=terms,
         counts=pairs.counts[order].astype(np.float64),
-        topics=parts.pair_topics(post.rows, post.alpha, pairs)[order],
+        topics=topics,
         unknown=tuple(token for token in seen if token not in known),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Self
@@ -65,6 +65,10 @@ class TopicStream(TopicEstimator, abstract=True):
         """The state after a mini-batch; the one given is used up."""
         raise TypeError(f"{type(self).__name__} does not say what a mini-batch teaches")
 
+    def _opening(self, corpus: Corpus, first: Corpus, p: SimpleNamespace) -> Corpus:
+        """The documents to begin from: by default the first mini-batch of those at hand."""
+        return first
+
     def _samples(self, p: SimpleNamespace) -> bool:
         """Whether single tokens are drawn, which needs whole counts."""
         return True
@@ -94,7 +98,8 @@ class TopicStream(TopicEstimator, abstract=True):
             return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
 
         sample = corpus[np.sort(self._order(corpus.n_docs, p.n_passes)[:N_SCORED])]
-        self._learn(None, p.n_passes * per_pass, batch, p, (per_pass, sample))
+        begin = self._opening(corpus, batch(0), p)
+        self._learn(begin, p.n_passes * per_pass, batch, p, (per_pass, sample))
         learned = self.__dict__["state_"]
         self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
         return self
@@ -117,33 +122,34 @@ class TopicStream(TopicEstimator, abstract=True):
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
 
         n_batches = -(-corpus.n_docs // p.batch_size)
-        self._learn(None if first else self.state_, n_batches, batch, p)
+        begin = self._opening(corpus, batch(0), p) if first else self.state_
+        self._learn(begin, n_batches, batch, p)
         return self
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
         """The documents; for sampling in whole counts, with one warning for all mini-batches."""
         corpus = self._corpus(X, reset=reset)
-        if not self._samples(p) or not corpus.is_fractional:
-            return corpus
-        corpus.tokens()  # warns
-        rounded = corpus.counts.copy()
-        np.rint(rounded.data, out=rounded.data)
-        return replace(corpus, counts=rounded)
+        return corpus.rounded() if self._samples(p) else corpus
 
     def _learn(
         self,
-        state: Any | None,
+        state: Any,
         n_batches: int,
         batch_of: Callable[[int], Corpus],
         p: SimpleNamespace,
         watch: tuple[int, Corpus] | None = None,
     ) -> None:
-        """Learn from so many mini-batches; ``watch`` = after how many to score which documents."""
+        """Learn from so many mini-batches, from a state or from one made of documents.
+
+        ``watch`` = after how many to score which documents.
+        """
         with (
             Workers(self.n_threads) as workers,
             loop.progress_bar(self.progress, type(self).__name__) as bar,
         ):
-            begin = self._begin(batch_of(0), p, workers.each) if state is None else state
+            if isinstance(state, Corpus):
+                state = self._begin(state, p, workers.each)
+            begin = state
             last = begin.step + n_batches
 
             def step(state: Any) -> tuple[Any, Info | None]:

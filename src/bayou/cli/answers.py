@@ -49,6 +49,11 @@ def columns(model: TextModel, text: str, label: str | None, target: str | None) 
     return documents.texts_only(text, "")._replace(label=label if kind else "")
 
 
+def are_learned(estimator: Any) -> bool:
+    """Whether an estimator, or its class, is taught what it predicts; a mixture predicts its own topics."""
+    return hasattr(estimator, "predict") and not hasattr(estimator, "score_samples")
+
+
 def is_regression(estimator: Any) -> bool:
     """Whether an estimator predicts numbers, asked without asking what it has learned."""
     from sklearn.base import is_regressor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import catalogue, documents, listing, options, output, settings, training
+from bayou.cli import answers, catalogue, documents, listing, options, output, settings, training
 from bayou.cli.report import available, write_report
 from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
@@ -155,7 +155,7 @@ def fit(  # one parameter a flag
         max_features=max_features,
         ngrams=(1, ngrams),
     )
-    if report is None and not hasattr(kind, "predict") and (label, target, time) != (None,) * 3:
+    if report is None and not answers.are_learned(kind) and (label, target, time) != (None,) * 3:
         voice.say(
             f"{model} learns from the text alone; --label, --target and --time serve --report"
         )

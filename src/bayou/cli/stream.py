@@ -45,7 +45,7 @@ def check_able(model: TextModel, path: Any) -> None:
     """Refuse a model that cannot go on learning."""
     if hasattr(model, "partial_fit"):
         return
-    other = "online-med-lda" if hasattr(model, "predict") else "online-lda"
+    other = "online-med-lda" if answers.are_learned(model.estimator_) else "online-lda"
     raise typer.BadParameter(
         f"{path} is a {name_of(type(model.estimator_))}, which learns from a whole corpus "
         f"at once; fit one with --model {other} to update it",
@@ -79,7 +79,7 @@ def check_labelled(batch: documents.Batch, columns: Columns) -> None:
 def learn(model: TextModel, batch: documents.Batch) -> None:
     """Learn from a batch; labels that the model has not met become its own."""
     inner = model.estimator_
-    if not hasattr(inner, "predict"):
+    if not answers.are_learned(inner):
         model.partial_fit(batch.texts)
     elif answers.is_regression(inner):
         missing = [float("nan")] * len(batch.texts)

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from bayou.data.errors import (
         BayouError,
         DataError,
+        DoubtWarning,
         FractionalCountsWarning,
         MissingTargetsWarning,
         ModelFileError,
     )
     from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
-    from bayou.data.synthetic import Truth, sample_lda
+    from bayou.data.synthetic import Truth, sample_lda, sample_mixture
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
 
@@ -24,6 +25,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "BayouError": "bayou.data.errors",
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
+    "DoubtWarning": "bayou.data.errors",
     "ENGLISH_STOP_WORDS": "bayou.data.text",
     "FractionalCountsWarning": "bayou.data.errors",
     "Growth": "bayou.data.growing",
@@ -38,6 +40,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "peek": "bayou.data.container",
     "read": "bayou.data.readers",
     "sample_lda": "bayou.data.synthetic",
+    "sample_mixture": "bayou.data.synthetic",
     "save": "bayou.data.container",
     "tokenize": "bayou.data.text",
     "unpack_strings": "bayou.data.container",
@@ -52,6 +55,7 @@ __all__ = [
     "BayouError",
     "Corpus",
     "DataError",
+    "DoubtWarning",
     "FractionalCountsWarning",
     "Growth",
     "MissingTargetsWarning",
@@ -65,6 +69,7 @@ __all__ = [
     "peek",
     "read",
     "sample_lda",
+    "sample_mixture",
     "save",
     "tokenize",
     "unpack_strings",

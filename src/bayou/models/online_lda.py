@@ -28,7 +28,7 @@ from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.parameters import one_of, resolve_alpha
-from bayou.parts import columns, hybrid, prior, stream, topics
+from bayou.parts import columns, hybrid, prior, spectral, stream, topics
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
@@ -50,10 +50,15 @@ class State(NamedTuple):
 
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """Topics that are noise around the first mini-batch."""
+    """Topics that are noise around the first documents, or solved for from their moments."""
     pairs = topics.pairs_of(corpus.counts)
     mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
-    g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
+    if p.start == "spectral":
+        raw = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
+        scale = mass / max(corpus.n_tokens, 1.0)
+        g = stream.Global(raw, scale, scale * topics.topic_totals(raw))
+    else:
+        g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
     none = np.zeros(0), np.zeros(0, np.int64)
     return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta), *none)
@@ -96,6 +101,9 @@ class OnlineLDA(TopicStream):
     inference : {"scvb0", "hybrid"}
         How a mini-batch is inferred: variational passes, or Gibbs sweeps, over each document. Sampling
         gives the better topics; it needs whole counts and rounds fractional ones.
+    start : {"noise", "spectral"}
+        Where topics begin: at noise around the first mini-batch, or solved for from the moments of the
+        documents given to `fit` or first given to `partial_fit`.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
     batch_size : int
@@ -139,6 +147,7 @@ class OnlineLDA(TopicStream):
     alpha: float | ArrayLike | None = None
     beta: float = 0.01
     inference: str = "scvb0"
+    start: str = "noise"
     n_passes: int = 3
     batch_size: int = 256
     burn_in: int = 3
@@ -155,6 +164,9 @@ class OnlineLDA(TopicStream):
     def _advance(self, state: State, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
         return update(state, corpus, p, self.seed_, each)
 
+    def _opening(self, corpus: Corpus, first: Corpus, p: SimpleNamespace) -> Corpus:
+        return corpus if p.start == "spectral" else first
+
     def _samples(self, p: SimpleNamespace) -> bool:
         return bool(p.inference == "hybrid")
 
@@ -162,6 +174,7 @@ class OnlineLDA(TopicStream):
         p = super()._checked_parameters()
         resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("scvb0", "hybrid"))
+        one_of("start", p.start, ("noise", "spectral"))
         return p
 
     @property
