@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bayou.data.vocabulary import Vocabulary
     from bayou.estimator import load
     from bayou.explanation import Explanation
+    from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor
-    from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
     from bayou.models.labeled_hdp import LabeledHDP
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
     from bayou.models.lda import LDA
     from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.mixture_em import IncrementalEM, StepwiseEM
     from bayou.models.online_dependency_lda import OnlineDependencyLDA
     from bayou.models.online_labeled_hdp import OnlineLabeledHDP
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
-    from bayou.models.mixture_em import IncrementalEM, StepwiseEM
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
     from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor
-    from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
-    from bayou.models.stacked_hdp import StackedHDP
-    from bayou.models.topic_tracker import TopicTracker
     from bayou.models.spectral_lda import SpectralLDA
     from bayou.models.spectral_leader import SpectralLeader
+    from bayou.models.stacked_hdp import StackedHDP
+    from bayou.models.topic_tracker import TopicTracker
     from bayou.text_model import TextModel
     from bayou.thresholds.classifier import ThresholdedClassifier
 
@@ -66,12 +65,12 @@ __all__ = [
     "DependencyLDA",
     "Explanation",
     "FastDependencyLDA",
+    "Growth",
+    "IncrementalEM",
     "LabeledHDP",
     "LabeledLDA",
     "MedHDPClassifier",
     "MedHDPRegressor",
-    "Growth",
-    "IncrementalEM",
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
@@ -83,9 +82,9 @@ __all__ = [
     "OnlineMedHDPRegressor",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",
-    "StackedHDP",
     "SpectralLDA",
     "SpectralLeader",
+    "StackedHDP",
     "StepwiseEM",
     "TextModel",
     "ThresholdedClassifier",

@@ -29,7 +29,6 @@ HOMES = {
     "OnlineMedHDPRegressor": "bayou.models.online_med_hdp",
     "OnlineMedLDAClassifier": "bayou.models.online_med_lda",
     "OnlineMedLDARegressor": "bayou.models.online_med_lda_regressor",
-    "OnlineMedLDARegressor": "bayou.models.online_med_lda",
     "StackedHDP": "bayou.models.stacked_hdp",
     "SpectralLDA": "bayou.models.spectral_lda",
     "SpectralLeader": "bayou.models.spectral_leader",

@@ -30,7 +30,7 @@ class Classifies(ClassifierMixin):
     if TYPE_CHECKING:
 
         def _rule(self) -> Any: ...
-        def predict(self, X: Any) -> Any: ...  # noqa: D102
+        def predict(self, X: Any) -> Any: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
