@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
     from bayou.models.labeled_hdp import LabeledHDP
     from bayou.models.labeled_lda import LabeledLDA
+    from bayou.models.hdp import HDP
     from bayou.models.lda import LDA
     from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
@@ -54,6 +55,7 @@ _ROOMS = (
 __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
+    "HDP",
     "LDA",
     "AuthorTopicModel",
     "BayesPAClassifier",

@@ -13,6 +13,7 @@ HOMES = {
     "FastDependencyLDA": "bayou.models.dependency_lda",
     "Growth": "bayou.data.growing",
     "IncrementalEM": "bayou.models.mixture_em",
+    "HDP": "bayou.models.hdp",
     "LDA": "bayou.models.lda",
     "LabeledHDP": "bayou.models.labeled_hdp",
     "LabeledLDA": "bayou.models.labeled_lda",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
     from bayou.data.synthetic import Truth, sample_lda, sample_mixture
+    from bayou.data.synthetic import Truth, sample_hdp, sample_lda
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
 
@@ -39,6 +40,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "pack_strings": "bayou.data.container",
     "peek": "bayou.data.container",
     "read": "bayou.data.readers",
+    "sample_hdp": "bayou.data.synthetic",
     "sample_lda": "bayou.data.synthetic",
     "sample_mixture": "bayou.data.synthetic",
     "save": "bayou.data.container",
@@ -68,6 +70,7 @@ __all__ = [
     "pack_strings",
     "peek",
     "read",
+    "sample_hdp",
     "sample_lda",
     "sample_mixture",
     "save",
