@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
+    from bayou.models.online_hdp import OnlineHDP
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_lda import OnlineMedLDAClassifier, OnlineMedLDARegressor
     from bayou.text_model import TextModel
@@ -48,6 +49,7 @@ __all__ = [
     "MedLDAClassifier",
     "MedLDARegressor",
     "ModelFileError",
+    "OnlineHDP",
     "OnlineLDA",
     "OnlineMedLDAClassifier",
     "OnlineMedLDARegressor",

@@ -12,6 +12,7 @@ HOMES = {
     "MedLDAClassifier": "bayou.models.med_lda",
     "MedLDARegressor": "bayou.models.med_lda",
     "ModelFileError": "bayou.data.errors",
+    "OnlineHDP": "bayou.models.online_hdp",
     "OnlineLDA": "bayou.models.online_lda",
     "OnlineMedLDAClassifier": "bayou.models.online_med_lda",
     "OnlineMedLDARegressor": "bayou.models.online_med_lda",
