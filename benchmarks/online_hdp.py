@@ -3,9 +3,9 @@
     python benchmarks/online_hdp.py                          everything
     python benchmarks/online_hdp.py --only level --corpus kos
 
-Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock, scoring
-not counted. Scores are nats a token over the whole test part: `completion` (proportions from one half of a
-document, the other half scored) and `same words` (proportions from the very tokens that are scored, which
+Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock,
+scoring not counted. Scores are nats a token over the whole test part: `completion` (proportions from one half
+of a document, the other half scored) and `same words` (proportions from the very tokens that are scored, which
 flatters), by expectation-maximisation under the topics held fixed, for every model alike.
 """
 
@@ -179,8 +179,8 @@ def robust(bench: Bench, args: argparse.Namespace) -> None:
 
 
 def seeds(bench: Bench, args: argparse.Namespace) -> None:
-    head(f"Topics in use over {args.seeds} seeds ({bench.name})", "topics", "mean", "coefficient of variation",
-         "target", "90 % interval of the first", "completion")  # fmt: skip
+    head(f"Topics in use over {args.seeds} seeds ({bench.name})", "topics", "mean",
+         "coefficient of variation", "target", "90 % interval of the first", "completion")  # fmt: skip
     models = [OnlineHDP(n_threads=1, random_state=s).fit(bench.train) for s in range(args.seeds)]
     found = np.array([m.n_topics_ for m in models])
     scores = [bench.score(m.posterior_.rows, m.alpha_) for m in models]
@@ -242,8 +242,8 @@ def peers(bench: Bench, args: argparse.Namespace) -> None:
             "given",
         )
     rows, alpha, took = gensim_rows(bench, spent)
-    say("gensim HdpModel", f"{took:.1f}", f"{bench.score(rows, alpha):.4f} | {same_words(bench, rows, alpha):.4f}",
-        len(alpha))  # fmt: skip
+    found = f"{bench.score(rows, alpha):.4f} | {same_words(bench, rows, alpha):.4f}"
+    say("gensim HdpModel", f"{took:.1f}", found, len(alpha))
     begun = cpu()
     free = OnlineHDP(inference="truncation-free", n_passes=2, alpha=1.0, **FEW).fit(bench.train)
     say(
