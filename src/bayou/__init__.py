@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayou.explanation import Explanation
     from bayou.models.bayes_pa import BayesPAClassifier, BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.models.hdp import HDP
     from bayou.models.lda import LDA
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.online_hdp import OnlineHDP
@@ -38,6 +39,7 @@ _ROOMS = (
 __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
+    "HDP",
     "LDA",
     "BayesPAClassifier",
     "BayesPARegressor",

@@ -8,6 +8,7 @@ HOMES = {
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "Explanation": "bayou.explanation",
+    "HDP": "bayou.models.hdp",
     "LDA": "bayou.models.lda",
     "MedLDAClassifier": "bayou.models.med_lda",
     "MedLDARegressor": "bayou.models.med_lda",
