@@ -5,8 +5,8 @@
 
 Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock,
 scoring not counted. Scores are nats a token over the whole test part: `completion` (proportions from one half
-of a document, the other half scored) and `same words` (proportions from the very tokens that are scored, which
-flatters), by expectation-maximisation under the topics held fixed, for every model alike.
+of a document, the other half scored) and `same words` (proportions from the very tokens that are scored,
+which flatters), by expectation-maximisation under the topics held fixed, for every model alike.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import bayou
-from bayou import LDA, OnlineHDP, OnlineLDA
+from bayou import HDP, OnlineHDP, OnlineLDA
 from bayou.data import read
 from bayou.parts import topics
 from bayou.run.shards import Workers
@@ -81,15 +80,12 @@ def warm(bench: Bench) -> None:
         ).transform(corner)
     for how in ("hybrid", "scvb0"):
         OnlineLDA(n_topics=4, n_passes=1, inference=how, **FEW).fit(corner)
-    for model in batch_models(10, 6):
-        model.fit(corner)
+    batch_model(10, 6).fit(corner)
 
 
-def batch_models(n_topics: int, n_sweeps: int) -> list[Any]:
-    """The batch sampler to compare with: HDP, or in its absence exact Gibbs sampling of LDA."""
-    if hasattr(bayou, "HDP"):
-        return [bayou.HDP(n_topics=n_topics, n_sweeps=n_sweeps, **FEW)]
-    return [LDA(n_topics=n_topics, n_sweeps=n_sweeps, inference="gibbs", **FEW)]
+def batch_model(n_topics: int, n_sweeps: int, beta: float = 0.05) -> HDP:
+    """The batch sampler to compare with."""
+    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, beta=beta, **FEW)
 
 
 class Course:
@@ -121,16 +117,16 @@ def followed(bench: Bench, **settings: Any) -> tuple[OnlineHDP, Course]:
 
 def level(bench: Bench, args: argparse.Namespace) -> None:
     """Figure 5.3: CPU time until the online model is at the batch sampler's level."""
-    head(f"CPU seconds to the batch sampler's level, K = {args.topics} ({bench.name})",
+    head(f"CPU seconds to the batch sampler's level, K = {args.topics}, beta = {args.beta:g} ({bench.name})",
          "model", "CPU s", "completion", "same words", "topics", "ratio", "target")  # fmt: skip
-    (batch,) = batch_models(args.topics, args.sweeps)
+    batch = batch_model(args.topics, args.sweeps, args.beta)
     begun = cpu()
     batch.fit(bench.train)
     spent = cpu() - begun
     goal = bench.score(batch.posterior_.rows, batch.alpha_)
     what = f"{type(batch).__name__}, {args.sweeps} sweeps"
     say(what, f"{spent:.1f}", both(bench, batch.posterior_), batch.posterior_.n_topics, 1, "-")
-    model, course = followed(bench, n_topics=args.topics)
+    model, course = followed(bench, n_topics=args.topics, beta=args.beta)
     there = [(s, n) for s, found, n in course.points if found >= goal]
     if there:
         ratio = there[0][0] / spent
@@ -169,26 +165,34 @@ def robust(bench: Bench, args: argparse.Namespace) -> None:
             "completion",
             "same words",
             "topics in use",
+            "large",
             "CPU s",
         )
         for value in values:
             begun = cpu()
             model = OnlineHDP(**FEW | {name: value}).fit(bench.train)
             spent = cpu() - begun
-            say(value, both(bench, model.posterior_), model.n_topics_, f"{spent:.1f}")
+            say(
+                value,
+                both(bench, model.posterior_),
+                model.n_topics_,
+                model.n_large_,
+                f"{spent:.1f}",
+            )
 
 
 def seeds(bench: Bench, args: argparse.Namespace) -> None:
     head(f"Topics in use over {args.seeds} seeds ({bench.name})", "topics", "mean",
          "coefficient of variation", "target", "90 % interval of the first", "completion")  # fmt: skip
     models = [OnlineHDP(n_threads=1, random_state=s).fit(bench.train) for s in range(args.seeds)]
-    found = np.array([m.n_topics_ for m in models])
     scores = [bench.score(m.posterior_.rows, m.alpha_) for m in models]
-    spread = found.std(ddof=1) / found.mean()
-    met = "met" if spread <= 0.1 else "**missed**"
     low, high = models[0].n_topics_interval()
-    say(" ".join(map(str, found)), f"{found.mean():.1f}", f"{spread:.3f}", f"{met} (≤ 0.10)", f"{low}-{high}",
-        f"{np.mean(scores):.4f} ± {np.std(scores):.4f}")  # fmt: skip
+    for what in ("n_topics_", "n_large_"):
+        found = np.array([getattr(m, what) for m in models])
+        spread = found.std(ddof=1) / found.mean()
+        met = "met" if spread <= 0.1 else "**missed**"
+        say(f"`{what}`: " + " ".join(map(str, found)), f"{found.mean():.1f}", f"{spread:.3f}",
+            f"{met} (≤ 0.10)", f"{low}-{high}", f"{np.mean(scores):.4f} ± {np.std(scores):.4f}")  # fmt: skip
 
 
 def gensim_rows(bench: Bench, budget: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -284,6 +288,7 @@ def main() -> None:
     parser.add_argument("--corpus", choices=("kos", "nips", "20news"))
     parser.add_argument("--topics", type=int, default=1000, help="ceiling in `level`")
     parser.add_argument("--sweeps", type=int, default=200, help="of the batch sampler")
+    parser.add_argument("--beta", type=float, default=0.05, help="in `level`, of both models")
     parser.add_argument("--seeds", type=int, default=10)
     args = parser.parse_args()
     if not os.environ.get("BAYOU_DATA"):

@@ -156,6 +156,9 @@ def test_how_sure_it_is():
     model = model_of(n_passes=5).fit(CORPUS)
     low, high = model.n_topics_interval(level=0.9)
     assert low <= model.n_topics_ <= high
+    large = model.n_topics_interval(level=0.9, large=True)
+    assert large[0] <= model.n_large_ <= large[1] <= high
+    assert model.n_large_ <= model.n_topics_
     wide = model.n_topics_interval(level=0.999)
     assert wide[0] <= low
     assert wide[1] >= high

@@ -77,13 +77,24 @@ def test_topics_in_use_are_ordered_and_never_none():
 
 def test_the_law_of_how_many_are_in_use():
     tables = np.array([0.2, 1.0, 3.0, 80.0, 0.0])
-    law, used = root.in_use(tables), 1 - np.exp(-tables)
+    law, used = root.how_many(root.in_use(tables)), 1 - np.exp(-tables)
     want = np.zeros(6)
     for x in itertools.product([0, 1], repeat=5):
         want[sum(x)] += np.prod(np.where(x, used, 1 - used))
     np.testing.assert_allclose(law, want[: len(law)], atol=1e-12)
     assert law.sum() == pytest.approx(1.0)
-    even = root.in_use(np.full(400, np.log(2.0)))
+    even = root.how_many(root.in_use(np.full(400, np.log(2.0))))
     low, high = root.interval(even, 0.9)
     assert (low, high) == tuple(stats.binom(400, 0.5).ppf([0.05, 0.95]))
     assert root.interval(law, 1.0)[1] <= 5
+
+
+def test_who_is_large_is_a_simulated_corpus():
+    """Poisson tables, exponential tokens at each: how often a topic has 50 tokens and a thousandth."""
+    rng = np.random.default_rng(0)
+    tables, tokens = np.array([30.0, 60.0, 8.0, 500.0]), np.array([70.0, 60.0, 50.0, 40_000.0])
+    drawn = rng.gamma(rng.poisson(tables, (20_000, 4)) + 1e-9) * (tokens / tables)
+    found = (drawn >= root.least_large(tokens)).mean(axis=0)
+    np.testing.assert_allclose(root.large(tables, tokens), found, atol=0.08)
+    assert root.large(tables, tokens)[3] > 0.999
+    assert root.large(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]

@@ -238,8 +238,12 @@ class OnlineHDP(TopicStream):
     ----------
     n_topics_ : int
         Topics in use: a corpus of D documents more likely than not uses them. The rows of `components_`.
+    n_large_ : int
+        Those of them that hold a thousandth of all tokens, and 50 at least.
     topic_ids_ : int64 array (topics,)
         The permanent number of each topic; numbers of the dead are not given again.
+    concentrations_ : (float, float)
+        alpha and gamma as they are now.
     state_ : State
         Everything the next mini-batch needs; saved with the model, so that a loaded model goes on as if it
         had never been away.
@@ -262,7 +266,7 @@ class OnlineHDP(TopicStream):
     learn_alpha: bool = True
     learn_gamma: bool = True
     merge: bool = True
-    n_passes: int = 5
+    n_passes: int = 10
     batch_size: int = 128
     burn_in: int = 3
     n_samples: int = 2
@@ -307,19 +311,33 @@ class OnlineHDP(TopicStream):
         return len(live_slots(self.state_))
 
     @property
+    def n_large_(self) -> int:
+        """How many topics hold a thousandth of all tokens, and 50 at least."""
+        tokens = self.posterior_.topic_tokens
+        return int((tokens >= root.least_large(tokens)).sum())
+
+    @property
+    def concentrations_(self) -> tuple[float, float]:
+        """alpha and gamma as they are now."""
+        check_is_fitted(self)
+        return self.state_.alpha, self.state_.gamma
+
+    @property
     def topic_ids_(self) -> I64:
         """The permanent number of each topic, in the order of `components_`."""
         check_is_fitted(self)
         return np.asarray(self.state_.ids[live_slots(self.state_)], np.int64)
 
-    def n_topics_interval(self, *, level: float = 0.9) -> tuple[int, int]:
+    def n_topics_interval(self, *, level: float = 0.9, large: bool = False) -> tuple[int, int]:
         """Ends between which the number of topics in use lies, in a corpus of D documents.
 
-        Given what was learned: that another seed or other documents would have taught otherwise is not in it.
+        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned: that another seed or other documents would have taught otherwise is not in it.
         """
         check_is_fitted(self)
         number("level", level, 0.0, 1.0)
-        return root.interval(root.in_use(self.state_.tables), level)
+        tables, tokens = self.state_.tables, self.state_.topic
+        chances = root.large(tables, tokens) if large else root.in_use(tables)
+        return root.interval(root.how_many(chances), level)
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}

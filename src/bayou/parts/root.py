@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, ndtr
 
 from bayou.parts.concentration import Gamma
 from bayou.parts.topics import F64, I64
@@ -22,6 +22,7 @@ PRIOR = Gamma(1.0, 1.0)  # of both concentrations: weak
 BORN = math.log(2.0)  # tables from which on a corpus more likely than not uses the topic
 DEAD = 0.05  # tables below which it is spare again; in between nothing changes
 SPARE = -1  # the name of no topic
+LARGE = (1e-3, 50.0)  # share of all tokens, and tokens, from which on a topic is counted as large
 
 
 class Names(NamedTuple):
@@ -91,16 +92,34 @@ def living(names: Names, tables: F64, use: F64) -> I64:
 
 
 def in_use(tables: F64) -> F64:
-    """The law of how many topics a corpus of D documents uses: probabilities of 0, 1, ..., K.
+    """The probability of each topic that a corpus of D documents uses it.
 
-    Topic k is used with probability 1 - exp(-M_k), its tables being a sum of many rare events; topics are
-    taken as independent given what was learned.
+    1 - exp(-M_k): tables are a sum of many rare events.
     """
-    used = -np.expm1(-tables)
+    return np.asarray(-np.expm1(-tables), np.float64)
+
+
+def large(tables: F64, tokens: F64) -> F64:
+    """The probability of each topic to be large in a corpus of D documents.
+
+    With Poisson tables, M_k of them, and exponential tokens a table, n_k in all, tokens have the variance
+    2 n_k^2 / M_k; their sum is taken as normal.
+    """
+    deviation = tokens * np.sqrt(2.0 / np.maximum(tables, 1e-30)) + 1e-30
+    return np.asarray(ndtr((tokens - least_large(tokens)) / deviation), np.float64)
+
+
+def least_large(tokens: F64) -> float:
+    """Tokens from which on a topic is large: a thousandth of all, and 50 at least."""
+    return max(LARGE[0] * float(tokens.sum()), LARGE[1])
+
+
+def how_many(chances: F64) -> F64:
+    """The law of how many of these independent events happen: probabilities of 0, 1, ..."""
     law = np.ones(1)
-    for p in used[(used > 1e-12) & (used < 1.0 - 1e-12)]:
+    for p in chances[(chances > 1e-12) & (chances < 1.0 - 1e-12)]:
         law = np.append(law * (1.0 - p), 0.0) + np.append(0.0, law * p)
-    sure = int((used >= 1.0 - 1e-12).sum())
+    sure = int((chances >= 1.0 - 1e-12).sum())
     return np.concatenate([np.zeros(sure), law])
 
 
