@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         ModelFileError,
     )
     from bayou.data.readers import iter_records, read
-    from bayou.data.synthetic import Truth, sample_lda
+    from bayou.data.synthetic import Truth, sample_hdp, sample_lda
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
 
@@ -35,6 +35,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "pack_strings": "bayou.data.container",
     "peek": "bayou.data.container",
     "read": "bayou.data.readers",
+    "sample_hdp": "bayou.data.synthetic",
     "sample_lda": "bayou.data.synthetic",
     "save": "bayou.data.container",
     "tokenize": "bayou.data.text",
@@ -61,6 +62,7 @@ __all__ = [
     "pack_strings",
     "peek",
     "read",
+    "sample_hdp",
     "sample_lda",
     "save",
     "tokenize",
