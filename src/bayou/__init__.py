@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayou.models.online_dependency_lda import OnlineDependencyLDA
     from bayou.models.online_labeled_hdp import OnlineLabeledHDP
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
+    from bayou.models.online_hdp import OnlineHDP
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier
@@ -77,6 +78,7 @@ __all__ = [
     "MedLDARegressor",
     "ModelFileError",
     "OnlineDependencyLDA",
+    "OnlineHDP",
     "OnlineLDA",
     "OnlineLabeledHDP",
     "OnlineLabeledLDA",

@@ -23,6 +23,7 @@ HOMES = {
     "MedLDARegressor": "bayou.models.med_lda",
     "ModelFileError": "bayou.data.errors",
     "OnlineDependencyLDA": "bayou.models.online_dependency_lda",
+    "OnlineHDP": "bayou.models.online_hdp",
     "OnlineLDA": "bayou.models.online_lda",
     "OnlineLabeledHDP": "bayou.models.online_labeled_hdp",
     "OnlineLabeledLDA": "bayou.models.online_labeled_lda",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class TopicStream(TopicEstimator, abstract=True):
     tol: float = 5e-4
     inference: str = ""
 
+    _patience: ClassVar[int] = 1  # passes in a row without gain after which `fit` ends
+
     # -- what a model says about itself --------------------------------------------------------
 
     def _begin(self, corpus: Corpus, p: SimpleNamespace, each: Each) -> Any:
@@ -68,6 +70,14 @@ class TopicStream(TopicEstimator, abstract=True):
     def _opening(self, corpus: Corpus, first: Corpus, p: SimpleNamespace) -> Corpus:
         """The documents to begin from: by default the first mini-batch of those at hand."""
         return first
+
+    def _n_kept_out(self, n_docs: int, p: SimpleNamespace) -> int:
+        """How many documents `fit` keeps out of its passes, for a model to judge itself by."""
+        return 0
+
+    def _after_pass(self, state: Any, p: SimpleNamespace, each: Each) -> Any:
+        """The state after a pass of `fit`; ``p.kept_out`` are the documents kept out, or None."""
+        return state
 
     def _samples(self, p: SimpleNamespace) -> bool:
         """Whether single tokens are drawn, which needs whole counts."""
@@ -89,7 +99,12 @@ class TopicStream(TopicEstimator, abstract=True):
         corpus = self._documents(X, p, reset=True)
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
-        p.n_docs = p.n_docs or corpus.n_docs
+        given, n_out = corpus, self._n_kept_out(corpus.n_docs, p)
+        n_docs, p.kept_out = p.n_docs or corpus.n_docs, None
+        p.n_docs = n_docs - n_out
+        if n_out:
+            mixed = self._order(corpus.n_docs, p.n_passes + 1)
+            corpus, p.kept_out = given[np.sort(mixed[n_out:])], given[np.sort(mixed[:n_out])]
         per_pass = -(-corpus.n_docs // p.batch_size)
         order = lru_cache(maxsize=1)(lambda n: self._order(corpus.n_docs, n))
 
@@ -102,6 +117,9 @@ class TopicStream(TopicEstimator, abstract=True):
         self._learn(begin, p.n_passes * per_pass, batch, p, (per_pass, sample))
         learned = self.__dict__["state_"]
         self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
+        if p.kept_out is not None:
+            p.n_docs = n_docs
+            self._partial(p.kept_out, p)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -118,13 +136,20 @@ class TopicStream(TopicEstimator, abstract=True):
                 "begin another model for another number of topics"
             )
 
+        self._partial(corpus, p)
+        return self
+
+    def _partial(self, corpus: Corpus, p: SimpleNamespace) -> None:
+        """One pass in the order given."""
+
         def batch(i: int) -> Corpus:
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
 
         n_batches = -(-corpus.n_docs // p.batch_size)
-        begin = self._opening(corpus, batch(0), p) if first else self.state_
+        begin = getattr(self, "state_", None)
+        if begin is None:
+            begin = self._opening(corpus, batch(0), p)
         self._learn(begin, n_batches, batch, p)
-        return self
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
         """The documents; for sampling in whole counts, with one warning for all mini-batches."""
@@ -153,12 +178,15 @@ class TopicStream(TopicEstimator, abstract=True):
             last = begin.step + n_batches
 
             def step(state: Any) -> tuple[Any, Info | None]:
-                if state.step == last or _at_rest(state, p.tol):
+                if state.step == last or (
+                    watch is not None and _at_rest(state, p.tol, self._patience)
+                ):
                     return state, None
                 batch, score = batch_of(state.step - begin.step), math.nan
                 state = self._advance(state, batch, p, workers.each)
                 self.state_ = state  # counts change in place: an error later on must not part them
                 if watch is not None and (state.step - begin.step) % watch[0] == 0:
+                    self.state_ = state = self._after_pass(state, p, workers.each)
                     score = self.log_likelihood(watch[1])
                     scores = np.append(state.scores, score)
                     steps = np.append(state.score_steps, state.step)
@@ -217,7 +245,7 @@ def check_state(state: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _at_rest(state: Any, tol: float) -> bool:
-    """Whether the score just taken gained less than ``tol`` over the one before."""
-    fresh = len(state.scores) > 1 and state.score_steps[-1] == state.step
-    return bool(fresh and state.scores[-1] - state.scores[-2] < tol)
+def _at_rest(state: Any, tol: float, patience: int) -> bool:
+    """Whether each of the last scores, the last of them just taken, gained less than ``tol``."""
+    fresh = len(state.scores) > patience and state.score_steps[-1] == state.step
+    return bool(fresh and (np.diff(state.scores[-patience - 1 :]) < tol).all())

@@ -64,7 +64,7 @@ def run(indptr, terms, rows, alpha, own, tables, rate, words, cuts=None):
 def test_draws_are_those_of_the_twin(again, which):
     for seed in range(4):
         indptr, terms, rows = world(seed, dtype=np.float64)
-        own = (np.full(N_TOPICS, 0.002 * again), 0.05)
+        own = (np.array([0.002, 0.1, 0.3, 1.5, 9.0]) * again, 0.05, 0.4)
         tables = tables_of(rows, ALPHA, which)
         words, rate = (3, METRIC, 65_536 * seed), (4, 2)
         kept, lists, _ = run(indptr, terms, rows, ALPHA, own, tables, rate, words)
@@ -72,7 +72,7 @@ def test_draws_are_those_of_the_twin(again, which):
             (tables[1][tables[0][v]], tables[2][tables[0][v]]) if tables[0][v] >= 0 else None
             for v in range(N_TERMS)
         ]
-        slow = twin.sample(indptr, terms, rows, ALPHA, *own, *rate, words, given)
+        slow = twin.sample(indptr, terms, rows, ALPHA, own, *rate, words, given)
         np.testing.assert_array_equal(kept, slow)
         for s in range(2):
             for d in range(len(indptr) - 1):
@@ -87,7 +87,7 @@ def test_draws_are_those_of_the_twin(again, which):
 @pytest.mark.parametrize("again", [False, True])
 def test_conditionals_add_up_as_written_out(again):
     indptr, terms, rows = world(9, dtype=np.float64)
-    own = (np.full(N_TOPICS, 0.01 * again), 0.05)
+    own = (np.array([0.002, 0.1, 0.3, 1.5, 9.0]) * again, 0.05, 0.4)
     words, rate = (3, METRIC, 0), (3, 3)
     kept, lists, slack = run(indptr, terms, rows, ALPHA, own, no_tables(dtype=float), rate, words)
     order = np.argsort(terms, kind="stable").astype(np.int32)
@@ -99,7 +99,7 @@ def test_conditionals_add_up_as_written_out(again):
         out, kept, lists, by_term, (doc_of, indptr), 0, len(distinct), rows[distinct],
         slack[distinct], own, ALPHA, 2.0,
     )  # fmt: skip
-    want = 2.0 * twin.expected(kept, indptr, terms, rows, ALPHA, *own)
+    want = 2.0 * twin.expected(kept, indptr, terms, rows, ALPHA, own)
     np.testing.assert_allclose(out, want, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(out.sum(), 2.0 * len(terms), rtol=1e-10)
 
@@ -140,7 +140,7 @@ def test_the_chain_reaches_the_enumerated_law(which):
     terms = np.tile(np.array([0, 1, 1, 3], np.uint32), n_docs)
     indptr = np.arange(n_docs + 1) * 4
     alpha = (b1 * g).astype(np.float32)
-    own = (np.zeros(3, np.float32), 0.01)
+    own = (np.zeros(3, np.float32), 0.01, 0.04)
     tables = tables_of(rows, alpha, which)
     kept, _, _ = run(indptr, terms, rows, alpha, own, tables, (12, 1), (1, METRIC, 0))
     states, law = twin.table_indicator_margin([0, 1, 1, 3], rows.astype(float), g, b1)
@@ -152,7 +152,7 @@ def test_the_chain_reaches_the_enumerated_law(which):
 
 def test_any_cut_of_the_documents_gives_the_same():
     indptr, terms, rows = world(5)
-    own, rate = (np.zeros(N_TOPICS, np.float32), 0.05), (3, 2)
+    own, rate = (np.zeros(N_TOPICS, np.float32), 0.05, 0.4), (3, 2)
     alpha = ALPHA.astype(np.float32)
     whole = run(indptr, terms, rows, alpha, own, no_tables(), rate, (1, METRIC, 0))
     parts = run(indptr, terms, rows, alpha, own, no_tables(), rate, (1, METRIC, 0), [0, 1, 4, 6])
@@ -164,7 +164,7 @@ def test_any_cut_of_the_documents_gives_the_same():
 def test_lists_give_counts_and_expected_tables():
     indptr, terms, rows = world(6)
     alpha = ALPHA.astype(np.float32)
-    own = (np.zeros(N_TOPICS, np.float32), 0.05)
+    own = (np.zeros(N_TOPICS, np.float32), 0.05, 0.4)
     kept, lists, _ = run(indptr, terms, rows, alpha, own, no_tables(), (3, 2), (1, METRIC, 0))
     n_dk = np.zeros((len(indptr) - 1, N_TOPICS), np.float32)
     frozen_sweep.count_lists(n_dk, lists, indptr, 0, len(indptr) - 1)

@@ -8,18 +8,19 @@ from tests.reference import em, lda
 BATCH = 8
 
 
-def own_rows(row, k, unit_count, beta):
+def own_rows(row, k, unit_count, beta, vbeta):
     """The row of a token's term without the token's own count in topic k, if the topics contain it."""
     row = np.array(row, np.float64)
     if k is not None and unit_count[k] > 0:
-        s = float(unit_count[k])
-        row[k] = max(row[k] - s, beta * s) / (1.0 - s)
+        mass = 1.0 / float(unit_count[k])  # n_k + V beta
+        n_vk = row[k] * mass - beta
+        row[k] = min(row[k], (max(n_vk - 1, 0) + beta) / (max(mass - vbeta - 1, 0) + vbeta))
     return row
 
 
-def conditional(n_d, row, alpha, old, unit_count, beta):
+def conditional(n_d, row, alpha, old, own):
     """(n_dk + a_k) phi_vk of one token, itself removed, not normalised."""
-    return (n_d + alpha) * own_rows(row, old, unit_count, beta)
+    return (n_d + alpha) * own_rows(row, old, *own)
 
 
 def alias_topic(x, prob, alias):
@@ -34,11 +35,12 @@ def prior_topic(x, weights, table):
     return lda.pick(weights, x) if table is None else alias_topic(x, *table)
 
 
-def sample(indptr, terms, rows, alpha, unit_count, beta, n_sweeps, n_kept, words, tables):
+def sample(indptr, terms, rows, alpha, own, n_sweeps, n_kept, words, tables):
     """Topics of all tokens at each kept sweep. ``tables[v]`` is an alias table or None.
 
     The number line has two parts, the document's topics in the order of their list, then the prior. A topic
-    drawn from the prior that is the token's old one is taken with the share that is left of its row.
+    drawn from the prior that is the token's old one is taken with the share that is left of its row, and
+    else a topic is drawn from all there is.
     """
     kept = np.zeros((n_kept, len(terms)), np.int64)
     for d, span in enumerate(lda.spans(indptr)):
@@ -48,17 +50,16 @@ def sample(indptr, terms, rows, alpha, unit_count, beta, n_sweeps, n_kept, words
             for i in span:
                 old, v = z.pop(i, None), terms[i]
                 n_d = np.bincount(list(z.values()), minlength=len(alpha))
-                row = own_rows(rows[v], old, unit_count, beta)
-                while True:
-                    listed_part, slack = (n_d * row)[listed], float((alpha * rows[v]).sum())
-                    target = stream.next() * (listed_part.sum() + slack)
-                    if target < listed_part.sum():
-                        k = listed[lda.pick(listed_part, target / listed_part.sum())]
-                        break
+                row = own_rows(rows[v], old, *own)
+                listed_part, slack = (n_d * row)[listed], float((alpha * rows[v]).sum())
+                target = stream.next() * (listed_part.sum() + slack)
+                if target < listed_part.sum():
+                    k = listed[lda.pick(listed_part, target / listed_part.sum())]
+                else:
                     x = (target - listed_part.sum()) / slack
                     k = prior_topic(x, alpha * rows[v], tables[v])
-                    if k != old or row[k] == rows[v][k] or stream.next() < row[k] / rows[v][k]:
-                        break
+                    if k == old and row[k] < rows[v][k] and stream.next() >= row[k] / rows[v][k]:
+                        k = lda.pick((n_d + alpha) * row, stream.next())
                 z[i] = k
                 if k not in listed:
                     listed.append(k)
@@ -70,14 +71,14 @@ def sample(indptr, terms, rows, alpha, unit_count, beta, n_sweeps, n_kept, words
     return kept
 
 
-def expected(kept, indptr, terms, rows, alpha, unit_count, beta):
+def expected(kept, indptr, terms, rows, alpha, own):
     """n_vk as the mean over kept sweeps of every token's conditional given all others."""
     out = np.zeros(rows.shape)
     for z in kept:
         for span in lda.spans(indptr):
             for i in span:
                 n_d = np.bincount([z[j] for j in span if j != i], minlength=len(alpha))
-                p = conditional(n_d, rows[terms[i]], alpha, z[i], unit_count, beta)
+                p = conditional(n_d, rows[terms[i]], alpha, z[i], own)
                 out[terms[i]] += p / p.sum()
     return out / len(kept)
 
@@ -95,13 +96,10 @@ def step(n_vk, indptr, terms, p, rho, gain):
     """(n_vk, kept): blended counts, and the topics of the kept sweeps; scans only."""
     rows = em.topic_rows(n_vk, p.beta)
     unit_count = float(p.again) / (n_vk.sum(axis=0) + len(n_vk) * p.beta)
-    words = (p.seed, BATCH, p.step * 65_536)
-    n_sweeps = p.burn_in + p.n_samples
-    kept = sample(
-        indptr, terms, rows, p.alpha, unit_count, p.beta, n_sweeps, p.n_samples, words,
-        [None] * len(n_vk),
-    )  # fmt: skip
-    counts = expected(kept, indptr, terms, rows, p.alpha, unit_count, p.beta)
+    words, own = (p.seed, BATCH, p.step * 65_536), (unit_count, p.beta, len(n_vk) * p.beta)
+    n_sweeps, scan = p.burn_in + p.n_samples, [None] * len(n_vk)
+    kept = sample(indptr, terms, rows, p.alpha, own, n_sweeps, p.n_samples, words, scan)
+    counts = expected(kept, indptr, terms, rows, p.alpha, own)
     return (1 - rho) * n_vk + rho * gain * counts, kept
 
 

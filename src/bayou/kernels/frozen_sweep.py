@@ -14,7 +14,7 @@ and the part in a_k, dense in k, is the same for all documents up to a factor: i
 
 A document that was read before is itself in the topics. There a token's own count is taken out of the row
 of its present topic, as collapsed Gibbs sampling does: phi_vk becomes (n_vk - 1 + beta) / (n_k - 1 + V beta),
-where n_vk - 1 is not let fall below 0.
+where neither n - 1 is let fall below 0.
 """
 
 import numpy as np
@@ -66,9 +66,22 @@ def build_tables(tables, terms, lo, hi, rows, alpha):
 
 
 @jit
-def _left(phi, unit_count, beta):
+def _left(phi, unit_count, beta, vbeta):
     """The share of phi_vk that is left without one count, worth ``unit_count`` = 1 / (n_k + V beta)."""
-    return max(phi - unit_count, beta * unit_count) / (phi * (1.0 - unit_count))
+    below = max(1.0 - unit_count, vbeta * unit_count)
+    return min(max(phi - unit_count, beta * unit_count) / (phi * below), 1.0)
+
+
+@jit
+def _pick_whole(u, weight, active, n, old, left, scratch, alpha, rows, v):
+    """A topic from both parts at once, ``weight`` the list's; of the prior of ``old`` a share is left."""
+    total = weigh_prior(scratch, alpha, rows, v)
+    total -= (1.0 - left) * scratch[old]
+    scratch[old] *= left
+    for j in range(n):
+        scratch[active[j]] += weight[j]
+        total += weight[j]
+    return np.int64(pick(scratch, u * total))
 
 
 @jit
@@ -78,15 +91,15 @@ def sample_docs(kept, lists, tokens, ids, lo, hi, rows, slack, own, tables, alph
     The first pass draws each token given those before it; ``rate`` = (sweeps after that, how many of them,
     the last, are kept). ``kept`` is sweeps x tokens, ``lists`` = (topics, counts, sizes): sweeps x tokens, of
     which a document uses the first entries of its span, and sweeps x documents. ``own`` = (one count's worth
-    of phi_k, or zero where the topics do not contain these documents; beta). ``words`` = (seed, purpose,
-    step) of the keys, ``slack[v]`` = sum_k a_k phi_vk.
+    of phi_k, or zero where the topics do not contain these documents; beta; V beta). ``words`` = (seed,
+    purpose, step) of the keys, ``slack[v]`` = sum_k a_k phi_vk.
 
     In one piece, and with rows read as (matrix, row number), for the reasons given at `sweep_docs`.
     """
     indptr, terms = tokens
     topics, counts, sizes = lists
     n_sweeps, n_kept = rate
-    unit_count, beta = own
+    unit_count, beta, vbeta = own
     one = counts.dtype.type(1.0)
     weight = np.empty(alpha.size + 1, rows.dtype)
     scratch = np.empty(alpha.size, rows.dtype)
@@ -109,23 +122,26 @@ def sample_docs(kept, lists, tokens, ids, lo, hi, rows, slack, own, tables, alph
                     count[hole] -= one
                 total = weigh_list(weight, active, count, n, rows, v)
                 if sweep > 0 and unit_count[old] > 0:
-                    left = _left(rows[v, old], unit_count[old], beta)
+                    left = _left(rows[v, old], unit_count[old], beta, vbeta)
                     gone = weight[hole] * rows.dtype.type(1.0 - left)
                     weight[hole] -= gone
                     total -= gone
-                while True:
-                    at += GOLDEN
-                    target = unit(at) * (total + slack[v])
-                    if target < total:
-                        k = np.int64(active[_pick_listed(weight, n, target)])
-                        break
+                at += GOLDEN
+                target = unit(at) * (total + slack[v])
+                if target < total:
+                    k = np.int64(active[_pick_listed(weight, n, target)])
+                else:
                     x = (target - total) / slack[v]
                     k = pick_prior(x, tables, v, scratch, alpha, rows)
-                    if k != old or left == 1.0:
-                        break
-                    at += GOLDEN  # a table knows nothing of the count taken out: reject that share of it
-                    if unit(at) < left:
-                        break
+                    if k == old and left < 1.0:
+                        at += (
+                            GOLDEN  # a table knows nothing of the count taken out: reject its share
+                        )
+                        if unit(at) >= left:
+                            at += GOLDEN
+                            k = _pick_whole(
+                                unit(at), weight, active, n, old, left, scratch, alpha, rows, v
+                            )
                 z[i - first] = k
                 if place[k] < 0:
                     active[n] = k
@@ -161,7 +177,7 @@ def _expect_sweep(acc, s, kept, lists, by_token, span, rows, v, slack, own, alph
     """
     topics, counts, sizes = lists
     places, doc_of, indptr = by_token
-    unit_count, beta = own
+    unit_count, beta, vbeta = own
     factor, j, hi = 0.0, span[0], span[1]
     while j < hi:
         d = doc_of[places[j]]
@@ -178,7 +194,7 @@ def _expect_sweep(acc, s, kept, lists, by_token, span, rows, v, slack, own, alph
                 while topics[s, m] != k:
                     m += 1
                 rest = (counts[s, m] - 1.0 + alpha[k]) * rows[v, k]
-                gone += rest * (1.0 - _left(rows[v, k], unit_count[k], beta))
+                gone += rest * (1.0 - _left(rows[v, k], unit_count[k], beta, vbeta))
             r = 1.0 / (total - gone)
             acc[k] -= r * gone
             share += r

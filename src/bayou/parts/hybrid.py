@@ -50,7 +50,7 @@ class Frozen(NamedTuple):
     rows: F32  # phi, the batch's terms x topics
     slack: F32  # sum_k a_k phi_vk
     alpha: F32
-    own: tuple[F32, float]  # one count's worth of phi_k, beta
+    own: tuple[F32, float, float]  # one count's worth of phi_k, beta, V beta
 
 
 def frozen(g: Global, tokens: Tokens, p: Local) -> Frozen:
@@ -60,10 +60,12 @@ def frozen(g: Global, tokens: Tokens, p: Local) -> Frozen:
     inv = (1.0 / (g.topic + n_terms * p.beta)).astype(np.float32)
     rows = (g.raw[index.terms] * np.float32(g.scale) + np.float32(p.beta)) * inv
     own = inv if p.again else np.zeros_like(inv)
-    return Frozen(index, rows, prior_mass(rows, alpha), alpha, (own, p.beta))
+    return Frozen(index, rows, prior_mass(rows, alpha), alpha, (own, p.beta, n_terms * p.beta))
 
 
-def sample(f: Frozen, tokens: Tokens, p: Local, each: Each) -> tuple[U16, Lists]:
+def sample(
+    f: Frozen, tokens: Tokens, p: Local, each: Each, purpose: int = BATCH
+) -> tuple[U16, Lists]:
     """Topics of every token at each kept sweep, and the documents' lists."""
     n_kept, n_tokens, n_sweeps = p.n_samples, len(tokens.terms), p.burn_in + p.n_samples
     kept = np.empty((n_kept, n_tokens), np.uint16)
@@ -75,7 +77,7 @@ def sample(f: Frozen, tokens: Tokens, p: Local, each: Each) -> tuple[U16, Lists]
     slot = np.zeros(int(f.by_term.terms.max(initial=0)) + 1, np.uint32)
     slot[f.by_term.terms] = np.arange(len(f.by_term.terms), dtype=np.uint32)
     local = (tokens.indptr, slot[tokens.terms])
-    ids, words = np.arange(tokens.n_docs, dtype=np.uint64), (p.seed, BATCH, p.step * _SWEEPS)
+    ids, words = np.arange(tokens.n_docs, dtype=np.uint64), (p.seed, purpose, p.step * _SWEEPS)
     tables = _tables(f, tokens, n_sweeps, each)
 
     def docs(lo: int, hi: int) -> None:
