@@ -26,8 +26,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_response import RULES
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
 from bayou.parts.topics import F32, F64, I32, U16, Each
@@ -127,6 +128,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
 class _Dependency(LabelEstimator, abstract=True):
     """What the two models share: fields, checks, and the run of the chains."""
 
+    rule: str = AUTO
     n_topics: int = 100
     beta: float = 0.01
     beta_labels: float = 0.01
@@ -193,7 +195,7 @@ class _Dependency(LabelEstimator, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         label_training.check(p)
         whole("n_topics", p.n_topics, 1)
         if p.n_topics > MAX_TOPICS:
