@@ -12,7 +12,7 @@ Rows sum to one, so that documents compare. Terms that no label has met say noth
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -51,13 +51,13 @@ def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
     if not post.n_topics:
         return np.asarray(post.alpha / post.alpha.sum(), np.float64)[None]
     out = np.zeros((pairs.n_docs, post.n_columns))
-    cost = 0.5 * post.n_columns * post.n_topics
+    cost, alpha = 0.5 * post.n_columns * post.n_topics, topics.writable(post.link_alpha)
     for member in range(post.n_members):
         counts = member_topics(post, member, pairs, each)
-        links = np.ascontiguousarray(post.member_links(member))
+        links = topics.writable(post.member_links(member))
 
         def work(lo: int, hi: int, counts: topics.F32 = counts, links: F64 = links) -> None:
-            label_scores.label_priors(out, counts, lo, hi, post.link_alpha, links)
+            label_scores.label_priors(out, counts, lo, hi, alpha, links)
 
         each(work, np.arange(pairs.n_docs + 1, dtype=np.int64), cost)
     out /= out.sum(axis=1, keepdims=True)
@@ -76,13 +76,18 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
             prior = _flattened(prior, post)
             strength = post.strength + float(post.alpha.sum())
     out = np.empty((pairs.n_docs, post.n_columns))
-    words, plain = post.words, tuple(pairs)
+    words, base, plain = *_frozen(post), tuple(pairs)
 
     def work(lo: int, hi: int) -> None:
-        label_scores.score_docs(out, plain, lo, hi, words, post.base, prior, strength, steps)
+        label_scores.score_docs(out, plain, lo, hi, words, base, prior, strength, steps)
 
     each(work, pairs.indptr, LABEL_COST * steps)
     return Found(out, prior)
+
+
+def _frozen(post: LabelPosterior) -> tuple[tuple[Any, ...], Any]:
+    """The terms of labels as kernels take them; read-only arrays are copied, not compiled for anew."""
+    return tuple(map(topics.writable, post.words)), topics.writable(post.base)
 
 
 def _flattened(prior: F64, post: LabelPosterior) -> F64:
@@ -134,7 +139,5 @@ def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
     if dependent and post.strength < 0:
         strength = one.n_tokens
     out = np.empty((1, post.n_columns))
-    label_scores.score_docs(
-        out, tuple(one), 0, 1, post.words, post.base, prior[None], strength, STEPS - 1
-    )
+    label_scores.score_docs(out, tuple(one), 0, 1, *_frozen(post), prior[None], strength, STEPS - 1)
     return np.asarray(strength * prior + one.n_tokens * out[0], np.float64)
