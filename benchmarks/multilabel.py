@@ -7,8 +7,9 @@
 
 Data come from the folder in BAYOU_DATA, in the split they are published with (trees: two thirds at random);
 documents without labels are left out of the test part. Seconds are of CPU. No setting is chosen on test
-documents: how many labels a document gets is said by a Lasso regression on the training documents, the
-mixture of scores by training documents held out.
+documents: how many labels a document gets, and the mixture of scores, are decided with training documents
+held out; for scores of other topic models by a Lasso regression on the training documents, and classifiers of
+one label give theirs.
 """
 
 from __future__ import annotations
@@ -100,24 +101,21 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
     print("|" + " --- |" * (len(SHOWN) + 4))
     cardinality = None
     one = {"n_threads": 1, "random_state": 0}
-    n_topics = 50 if train.n_labels <= 100 else 100
     rows: list[tuple[str, Callable[[Corpus, Corpus], Scored]]] = [
         ("LabeledLDA", fitted(LabeledLDA(**one))),
         ("LabeledLDA, Gibbs", fitted(LabeledLDA(inference="gibbs", **one))),
-        ("FastDependencyLDA, 1 chain", fitted(FastDependencyLDA(n_topics=n_topics, **one))),
+        ("FastDependencyLDA, 1 chain", fitted(FastDependencyLDA(**one))),
         (
             f"FastDependencyLDA, {n_chains} chains",
-            fitted(FastDependencyLDA(n_topics=n_topics, n_chains=n_chains, **one)),
+            fitted(FastDependencyLDA(n_chains=n_chains, **one)),
         ),
         (
             f"FastDependencyLDA S2, {n_chains} chains",
-            fitted(
-                FastDependencyLDA(n_topics=n_topics, n_chains=n_chains, scoring="document", **one)
-            ),
+            fitted(FastDependencyLDA(n_chains=n_chains, scoring="document", **one)),
         ),
         (
             f"DependencyLDA, {n_chains} chains",
-            fitted(DependencyLDA(n_topics=n_topics, n_chains=n_chains, **one)),
+            fitted(DependencyLDA(n_chains=n_chains, **one)),
         ),
         ("tomotopy LLDA", tomotopy),
         ("tomotopy PLDA", lambda a, b: tomotopy(a, b, partial=True)),
@@ -133,7 +131,7 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
         got = run(train, test)
         if got.given is None:
             if cardinality is None:
-                cardinality = CardinalityRegression(max_docs=4000).fit(
+                cardinality = CardinalityRegression(max_docs=2500).fit(
                     np.zeros(train.labels.shape), train.labels, train.counts
                 )
             got.given = cardinality.predict(got.scores, test.counts)

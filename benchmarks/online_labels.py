@@ -5,10 +5,10 @@
     python benchmarks/online_labels.py --only stacked
 
 Data come from the folder in BAYOU_DATA, in the split they are published with; documents without labels are
-left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream every
-block is scored before it is learned; areas under the curve are of the scores of a stretch of blocks together
-(macro: of labels that some of its documents have and some lack). Every model has its default settings but for
-what stands in its name. Seconds are of CPU.
+left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream
+every block is scored before it is learned; areas under the curve are of the scores of a stretch of blocks
+together (macro: of labels that some of its documents have and some lack). Every model has its default settings
+but for what stands in its name. Seconds are of CPU.
 """
 
 from __future__ import annotations

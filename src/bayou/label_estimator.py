@@ -76,10 +76,10 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
     def _rule(self) -> LabelResponse:
         return self.response_
 
-    def _check_labels(self, p: Any) -> None:
+    def _check_labels(self, p: Any, rules: tuple[str, ...] = RULES) -> None:
         """The parameters that all models of labels have."""
         one_of("tf", p.tf, features.DAMPINGS)
-        one_of("rule", p.rule, RULES)
+        one_of("rule", p.rule, rules)
         number("validation_share", p.validation_share, 0.0, 0.5)
 
     # -- answers -------------------------------------------------------------------------------

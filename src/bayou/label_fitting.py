@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayou.estimator import Estimator
 from bayou.kernels.rng import HELD_OUT, key, shuffled
 from bayou.label_posterior import LabelPosterior
 from bayou.label_response import LabelResponse, fitted_sigmoid
-from bayou.metrics.multilabel import micro_auc
+from bayou.metrics.multilabel import micro_auc, micro_scores
 from bayou.parts import label_scores
 from bayou.parts.topics import F64, I64, Each
 from bayou.run import checkpoint as checkpoints
@@ -24,6 +25,8 @@ from bayou.thresholds import CardinalityRegression, SCut
 MIXES = np.linspace(0.0, 1.0, 11)
 _FEW = 20  # documents with labels below which none are held out
 _MOST_HELD = 2000
+_MOST_SIZED = 2500  # documents that the number of labels is learned from
+AUTO = "auto"
 
 
 class Task(NamedTuple):
@@ -77,25 +80,57 @@ def tuned(
     return label_scores.label_shares(post, found), post
 
 
-def respond(task: Task, rule: str, shares: F64, truth: csr_array) -> LabelResponse:
-    """How scores become answers, from the training documents and from shares of some held out."""
+def respond(task: Task, rule: str, shares: F64, judged: Task) -> LabelResponse:
+    """How scores become answers, from training documents and from shares of documents held out.
+
+    With "auto" the rule with the better micro-F1 for the documents held out; thresholds are fitted to one
+    half of them and judged on the other. The training documents must not be those held out then.
+    """
     of, none = task.labels, np.zeros(0)
     if of.kind != MULTI_LABEL:
         return LabelResponse(kind=of.kind, classes=of.classes, thresholds=none, term_weights=none)
+    truth = judged.labels.indicator
     slope, offset = fitted_sigmoid(shares, truth)
-    how: dict[str, Any] = {"thresholds": none, "term_weights": none}
-    if rule == "cardinality":
-        use = np.flatnonzero(of.known)
-        sizes, X = csr_array(of.indicator[use]), csr_array(task.counts[use])
-        blank = csr_array(sizes.shape, dtype=np.float64)
-        model = CardinalityRegression(max_docs=4000).fit(blank, sizes, X).model_
-        how["term_weights"] = np.asarray(model.coef_, np.float64).ravel()
-        how["intercept"] = float(np.ravel(model.intercept_)[0])
-    else:
-        how["thresholds"] = SCut().fit(shares, truth).thresholds_
-    return LabelResponse(
-        kind=of.kind, classes=of.classes, rule=rule, slope=slope, offset=offset, **how
+    plain = LabelResponse(
+        kind=of.kind,
+        classes=of.classes,
+        thresholds=none,
+        term_weights=none,
+        slope=slope,
+        offset=offset,
     )
+    if rule == "scut":
+        return _by_thresholds(plain, shares, truth)
+    sized = _by_size(plain, task)
+    if rule == "cardinality":
+        return sized
+    f1 = _micro_f1(sized, shares, judged)
+    halves = [np.arange(i, len(shares), 2) for i in (0, 1)]
+    other = [
+        _micro_f1(_by_thresholds(plain, shares[a], csr_array(truth[a])), shares[b], judged.only(b))
+        for a, b in (halves, halves[::-1])
+    ]
+    return sized if f1 >= float(np.mean(other)) else _by_thresholds(plain, shares, truth)
+
+
+def _by_thresholds(plain: LabelResponse, shares: F64, truth: csr_array) -> LabelResponse:
+    """A threshold for each label."""
+    return replace(plain, rule="scut", thresholds=SCut().fit(shares, truth).thresholds_)
+
+
+def _by_size(plain: LabelResponse, task: Task) -> LabelResponse:
+    """As many labels as a regression on the words of the training documents says."""
+    use = np.flatnonzero(task.labels.known)
+    sizes, X = csr_array(task.labels.indicator[use]), csr_array(task.counts[use])
+    blank = csr_array(sizes.shape, dtype=np.float64)
+    model = CardinalityRegression(max_docs=_MOST_SIZED).fit(blank, sizes, X).model_
+    weights = np.asarray(model.coef_, np.float64).ravel()
+    intercept = float(np.ravel(model.intercept_)[0])
+    return replace(plain, rule="cardinality", term_weights=weights, intercept=intercept)
+
+
+def _micro_f1(response: LabelResponse, shares: F64, judged: Task) -> float:
+    return float(micro_scores(judged.labels.indicator, response.answers(shares, judged.counts)).f1)
 
 
 Learn = Callable[[Task, int, bool], LabelPosterior]
@@ -115,12 +150,12 @@ def learn_and_tune(
         post = learn(task, p.n_chains, True)
         judged = task.only(np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0))
         shares, post = tuned(post, judged, each, 0.0 if mix is None else mix)
-        return post, respond(task, p.rule, shares, judged.labels.indicator)
+        return post, respond(task, "cardinality" if p.rule == AUTO else p.rule, shares, judged)
     trial = learn(task.only(rest), 1, False)
     judged = task.only(held)
     shares, trial = tuned(trial, judged, each, mix)
     post = learn(task, p.n_chains, True).with_mix(trial.mix)
-    return post, respond(task, p.rule, shares, judged.labels.indicator)
+    return post, respond(task.only(rest) if p.rule == AUTO else task, p.rule, shares, judged)
 
 
 S = TypeVar("S", bound=tuple[Any, ...])

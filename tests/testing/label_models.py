@@ -5,7 +5,6 @@ from bayou import AuthorTopicModel, DependencyLDA, FastDependencyLDA, LabeledLDA
 SHORT = {"n_topics": 3, "n_sweeps": 6, "n_kept": 3}
 
 MODELS = [
-    LabeledLDA(n_sweeps=6),
     LabeledLDA(inference="gibbs", n_sweeps=6, n_kept=3, n_chains=2, greedy=False),
     LabeledLDA(n_sweeps=4, n_free_topics=2, rule="scut", prior="flat", tf="log"),
     DependencyLDA(**SHORT),

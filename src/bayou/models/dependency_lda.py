@@ -25,8 +25,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
@@ -127,6 +128,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
 class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
     """What the two models share: fields, checks, and the run of the chains."""
 
+    rule: str = AUTO
     n_topics: int = 100
     beta: float = 0.01
     beta_labels: float = 0.01
@@ -181,7 +183,7 @@ class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         label_training.check(p)
         whole("n_topics", p.n_topics, 1)
         if p.n_topics > MAX_TOPICS:

@@ -27,8 +27,9 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import LabelPosterior
+from bayou.label_response import RULES
 from bayou.parameters import number, one_of, whole
 from bayou.parts import label_training, labels
 from bayou.parts.label_training import Counts, State
@@ -88,9 +89,9 @@ class LabeledLDA(LabelEstimator):
         Gibbs samplers with other random numbers whose counts are averaged, side by side on threads.
     tf : {"none", "log", "binary"}
         How counts are damped before anything else.
-    rule : {"cardinality", "scut"}
-        How many labels `predict` gives: as many as a regression on the words says, or those above a threshold
-        for each label.
+    rule : {"auto", "cardinality", "scut"}
+        How many labels `predict` gives: as many as a regression on the words says, those above a threshold
+        for each label, or as the better of the two has it for the documents held out.
     validation_share : float
         Part of the documents, 2000 at most, that are held out at first to fit thresholds and probabilities.
     max_time, random_state, n_threads, progress, callbacks
@@ -112,6 +113,7 @@ class LabeledLDA(LabelEstimator):
     [['pets'], ['cars', 'pets']]
     """
 
+    rule: str = AUTO
     alpha: float | None = None
     beta: float = 0.01
     greedy: bool = True
@@ -176,7 +178,7 @@ class LabeledLDA(LabelEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         label_training.check(p)
         one_of("prior", p.prior, PRIORS)
         number("eta", p.eta, 0.0)

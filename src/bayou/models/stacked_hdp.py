@@ -25,8 +25,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels, roots, stacked
@@ -183,7 +184,8 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     """
 
     n_topics: int = 100
-    concentration: float | None = 10.0
+    rule: str = AUTO
+    concentration: float | None = 1.0
     label_concentration: float | None = 10.0
     root_concentration: float | None = None
     beta: float = 0.01
@@ -239,7 +241,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         p.alpha = None
         label_training.check(p)
         whole("n_topics", p.n_topics, 1)

@@ -12,7 +12,7 @@ Rows sum to one, so that documents compare. Terms that no label has met say noth
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -54,7 +54,8 @@ def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
     cost = 0.5 * post.n_columns * post.n_topics
     for member in range(post.n_members):
         counts = member_topics(post, member, pairs, each)
-        links, alpha = np.ascontiguousarray(post.member_links(member)), post.alpha_of(member)
+        links = topics.writable(post.member_links(member))
+        alpha = topics.writable(post.alpha_of(member))
 
         def work(
             lo: int, hi: int, counts: topics.F32 = counts, links: F64 = links, alpha: F64 = alpha
@@ -78,13 +79,18 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
             prior = _flattened(prior, post)
             strength = post.strength + float(post.alpha.sum())
     out = np.empty((pairs.n_docs, post.n_columns))
-    words, plain = post.words, tuple(pairs)
+    words, base, plain = *_frozen(post), tuple(pairs)
 
     def work(lo: int, hi: int) -> None:
-        label_scores.score_docs(out, plain, lo, hi, words, post.base, prior, strength, steps)
+        label_scores.score_docs(out, plain, lo, hi, words, base, prior, strength, steps)
 
     each(work, pairs.indptr, LABEL_COST * steps)
     return Found(out, prior)
+
+
+def _frozen(post: LabelPosterior) -> tuple[tuple[Any, ...], Any]:
+    """The terms of labels as kernels take them; read-only arrays are copied, not compiled for anew."""
+    return tuple(map(topics.writable, post.words)), topics.writable(post.base)
 
 
 def _flattened(prior: F64, post: LabelPosterior) -> F64:
@@ -136,7 +142,5 @@ def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
     if dependent and post.strength < 0:
         strength = one.n_tokens
     out = np.empty((1, post.n_columns))
-    label_scores.score_docs(
-        out, tuple(one), 0, 1, post.words, post.base, prior[None], strength, STEPS - 1
-    )
+    label_scores.score_docs(out, tuple(one), 0, 1, *_frozen(post), prior[None], strength, STEPS - 1)
     return np.asarray(strength * prior + one.n_tokens * out[0], np.float64)
