@@ -25,14 +25,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Task, learn_and_tune
+from bayou.label_floors import Work, train_floors
 from bayou.label_posterior import SCORES, LabelPosterior
 from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels
 from bayou.parts.topics import F32, I32, U16, Each
-from bayou.run.loop import Info
 
 
 class State(NamedTuple):
@@ -46,16 +46,6 @@ class State(NamedTuple):
     link_step: int  # sweeps of the topics over labels
     link_z: U16  # chains x tokens upstairs
     link_kept: F32  # chains x labels x topics
-
-
-class Work(NamedTuple):
-    """What sweeps share: documents, priors, and the counts that follow from a state."""
-
-    data: labels.Data
-    prior: labels.Prior
-    link: label_links.Link
-    counts: label_training.Counts
-    floors: tuple[label_links.Floor, ...]
 
 
 def init(
@@ -346,25 +336,13 @@ def _train(
     data: labels.Data, prior: labels.Prior, p: SimpleNamespace, n_chains: int, run: Run, last: bool
 ) -> tuple[State, Work]:
     """All sweeps of both floors."""
-    link, found = label_links.plan(data, p, p.link_alpha), []
-
-    def sweeps(begin: State) -> Sweeps[State]:
-        counts = label_training.counts_of(begin, data, prior, run.each)
-        floors = label_links.floors(begin.link_z, begin.link_kept, data, link, counts)
-        found.append(Work(data, prior, link, counts, floors))
-
-        def step(state: State) -> tuple[State, Info | None]:
-            if state.link_step >= p.n_sweeps:
-                return state, None
-            state = sweep(state, found[0], p, run.seed, run.each)
-            done = state.step + state.link_step if p.greedy else state.step
-            most = p.n_sweeps * (2 if p.greedy else 1)
-            phase = "topics over labels" if state.link_step else "labels"
-            return state, Info(done, most, phase, float("nan"), 0.0)
-
-        return step
-
-    def begin() -> State:
-        return init(data, link, p, run.seed, n_chains, run.each)
-
-    return run.train(State, begin, sweeps, last), found[0]
+    link = label_links.plan(data, p, p.link_alpha)
+    return train_floors(
+        State,
+        lambda: init(data, link, p, run.seed, n_chains, run.each),
+        lambda state, work: sweep(state, work, p, run.seed, run.each),
+        (data, prior, link),
+        p,
+        run,
+        last,
+    )

@@ -25,8 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.kernels import stacked
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import LabelPosterior
+from bayou.label_response import RULES
 from bayou.parameters import number
 from bayou.parts import label_training, labels, roots
 from bayou.parts.roots import Level
@@ -159,6 +160,7 @@ class LabeledHDP(LabelEstimator):
     [['pets']]
     """
 
+    rule: str = AUTO
     concentration: float | None = 50.0
     root_concentration: float | None = 1.0
     beta: float = 0.01
@@ -215,7 +217,7 @@ class LabeledHDP(LabelEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         p.alpha, p.inference = None, "gibbs"
         label_training.check(p)
         for name in ("concentration", "root_concentration"):

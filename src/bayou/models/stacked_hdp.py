@@ -25,14 +25,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_fitting import AUTO, Run, Task, learn_and_tune
+from bayou.label_floors import Work, train_floors
 from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
 from bayou.parts import label_links, label_training, labels, roots, stacked
 from bayou.parts.roots import Level
 from bayou.parts.topics import F32, F64, I32, U16, Each
-from bayou.run.loop import Info
 
 _USED = 1e-3  # share of label tokens from which a topic counts as one
 
@@ -52,16 +53,6 @@ class State(NamedTuple):
     topic_root: F64  # chains x topics [g]
     label_root: F64  # chains x labels [h]
     concentrations: F64  # chains x 4: b1, b0, c1, c0
-
-
-class Work(NamedTuple):
-    """What sweeps share: documents, priors, and the counts that follow from a state."""
-
-    data: labels.Data
-    prior: labels.Prior
-    link: label_links.Link
-    counts: label_training.Counts
-    floors: tuple[label_links.Floor, ...]
 
 
 def init(
@@ -183,7 +174,8 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     """
 
     n_topics: int = 100
-    concentration: float | None = 10.0
+    rule: str = AUTO
+    concentration: float | None = 1.0
     label_concentration: float | None = 10.0
     root_concentration: float | None = None
     beta: float = 0.01
@@ -239,7 +231,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        self._check_labels(p)
+        self._check_labels(p, (AUTO, *RULES))
         p.alpha = None
         label_training.check(p)
         whole("n_topics", p.n_topics, 1)
@@ -254,6 +246,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         one_of("scoring", p.scoring, SCORES)
         if p.mix is not None:
             number("mix", p.mix, 0.0, 1.0)
+        p.greedy = True
         p.beta_labels = p.beta  # the floors' counts are smoothed by the roots instead
         return p
 
@@ -262,24 +255,13 @@ def _train(
     data: labels.Data, prior: labels.Prior, p: SimpleNamespace, n_chains: int, run: Run, last: bool
 ) -> tuple[State, Work]:
     """All sweeps of both floors."""
-    link, found = label_links.plan(data, p, np.ones(p.n_topics)), []
-
-    def sweeps(begin: State) -> Sweeps[State]:
-        counts = label_training.counts_of(begin, data, prior, run.each)
-        floors = label_links.floors(begin.link_z, begin.link_kept, data, link, counts)
-        found.append(Work(data, prior, link, counts, floors))
-
-        def step(state: State) -> tuple[State, Info | None]:
-            if state.link_step >= p.n_sweeps:
-                return state, None
-            state = sweep(state, found[0], p, run.seed, run.each)
-            phase = "topics over labels" if state.link_step else "labels"
-            done = state.step + state.link_step
-            return state, Info(done, 2 * p.n_sweeps, phase, float("nan"), 0.0)
-
-        return step
-
-    def begin() -> State:
-        return init(data, link, p, run.seed, n_chains, run.each)
-
-    return run.train(State, begin, sweeps, last), found[0]
+    link = label_links.plan(data, p, np.ones(p.n_topics))
+    return train_floors(
+        State,
+        lambda: init(data, link, p, run.seed, n_chains, run.each),
+        lambda state, work: sweep(state, work, p, run.seed, run.each),
+        (data, prior, link),
+        p,
+        run,
+        last,
+    )
