@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.models.hdp import HDP
     from bayou.models.lda import LDA
     from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
@@ -41,6 +42,7 @@ _ROOMS = (
 __getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
 
 __all__ = [
+    "HDP",
     "LDA",
     "BayesPAClassifier",
     "BayesPARegressor",

@@ -8,6 +8,7 @@ HOMES = {
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "Explanation": "bayou.explanation",
+    "HDP": "bayou.models.hdp",
     "LDA": "bayou.models.lda",
     "MedHDPClassifier": "bayou.models.med_hdp",
     "MedHDPRegressor": "bayou.models.med_hdp",

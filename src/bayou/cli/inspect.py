@@ -33,10 +33,21 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
         output.print_json({"bytes": size, **manifest})
         return
     typer.echo(f"{model}: {size:,} bytes, the contents agree with their digest")
-    lines = [*_lines(manifest), *_classes(model)]
+    lines = [*_lines(manifest), *_classes(model), *_number(model, manifest)]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         typer.echo(f"{name:<{width}}  {value}")
+
+
+def _number(model: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How many topics were learned and how sure that is; nothing where the number was given beforehand."""
+    if manifest.get("kind") == "checkpoint" or "HDP" not in str(manifest.get("estimator")):
+        return  # reading the whole model takes seconds, so only where there is something to tell
+    from bayou.cli import listing, model_file
+
+    learned = model_file.load(model)
+    if said := listing.number_told(getattr(learned, "estimator_", learned)):
+        yield "topics", said
 
 
 def _classes(model: Path) -> Iterator[tuple[str, str]]:

@@ -65,6 +65,18 @@ def _speaks_for(weights: dict[str, float]) -> str:
     return ", ".join(most[:_N_CLASSES]) or "none"
 
 
+def number_told(estimator: Any) -> str:
+    """How many topics there are and how sure that is; nothing where the number was given beforehand."""
+    if not hasattr(estimator, "n_topics_interval"):
+        return ""
+    low, high = estimator.n_topics_interval(level=0.9)
+    said = f"{estimator.n_topics_} topics (90 %: {low} to {high})"
+    if hasattr(estimator, "n_large_"):
+        low, high = estimator.n_topics_interval(level=0.9, large=True)
+        said += f", {estimator.n_large_} of them large ({low} to {high})"
+    return said
+
+
 def print_topics(topics: list[Topic]) -> None:
     """A line a topic; on a terminal long lines are folded under their first word."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0

@@ -19,13 +19,17 @@ def topics(
     """Print the topics of a model, largest first.
 
     The share is that of all words the model has learned from. A topic of a
-    supervised model has the classes it speaks for, with its weights.
+    supervised model has the classes it speaks for, with its weights. A model
+    that has learned how many topics there are says so first, with an interval.
 
     Example: bayou topics reviews.bayou -n 20
     """
     learned = model_file.load(model)
-    found = listing.topics_of(getattr(learned, "estimator_", learned), n_terms)
+    estimator = getattr(learned, "estimator_", learned)
+    found = listing.topics_of(estimator, n_terms)
     if not as_json:
+        if said := listing.number_told(estimator):
+            typer.echo(said)
         listing.print_topics(found)
         return
     for topic in found:

@@ -14,6 +14,8 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 
 _TOPIC, _DOC, _WEIGHT, _NOISE = 1, 2, 3, 4
+_STICKS = 45
+_LEFT = 1e-9  # of the unit stick, beyond which no topic is broken off any more
 
 
 class Truth(NamedTuple):
@@ -88,6 +90,50 @@ def sample_lda(
     counts = sp.coo_array((np.ones(len(z)), (docs, terms)), shape=(n_docs, n_terms))
     corpus = Corpus.from_matrix(sp.csr_array(counts))
     return corpus, Truth(topics, doc_topics, indptr, z[order].astype(np.uint16))
+
+
+def sample_hdp(
+    n_docs: int,
+    n_terms: int,
+    *,
+    doc_length: float = 50.0,
+    alpha: float = 1.0,
+    gamma: float = 1.0,
+    beta: npt.ArrayLike = 0.01,
+    seed: int = 0,
+) -> tuple[Corpus, Truth]:
+    """Draw a corpus from a hierarchical Dirichlet process.
+
+    g ~ GEM(gamma); theta_d ~ DP(alpha, g); all else as in `sample_lda`. The truth has every topic down to
+    a billionth of g; most of them have no token.
+
+    Parameters
+    ----------
+    n_docs, n_terms, doc_length, beta, seed
+        As in `sample_lda`.
+    alpha, gamma : float
+        Concentrations of the documents and of the root.
+
+    Examples
+    --------
+    >>> corpus, truth = sample_hdp(3, 5, doc_length=4, gamma=2.0, seed=1)
+    >>> corpus.n_docs, truth.topics.shape[1], len(truth.assignments) == corpus.n_tokens
+    (3, 5, True)
+    """
+    for name, value in (("alpha", alpha), ("gamma", gamma)):
+        if not 0 < value < np.inf:
+            raise DataError(f"{name} must be a finite number > 0, got {value!r}")
+    rng = _generator(seed, _STICKS, 0)
+    root: list[float] = []
+    left = 1.0
+    while left > _LEFT and len(root) < 2**16 - 1:
+        share = rng.beta(1.0, gamma)
+        root.append(left * share)
+        left *= 1.0 - share
+    mass = np.maximum(alpha * np.array([*root, left]), 1e-300)
+    return sample_lda(
+        n_docs, len(mass), n_terms, doc_length=doc_length, alpha=mass, beta=beta, seed=seed
+    )
 
 
 def sample_med_lda(

@@ -83,6 +83,30 @@ def open_ratio(ratios, n, m, discount):
 
 
 @jit
+def fill_factors(factors, ratios, discount):
+    """Fill ``factors[n, m]`` = (W^n_m (m + 1) / (n + 1), U^n_m (n - m + 1) / (n + 1)), 1 <= m <= n.
+
+    The next customer opens a table, or joins one, when all ways to say who opened the tables there are
+    count as one. The first is never below 1, and 1 where everybody has a table of his own.
+    """
+    n_rows, n_columns, _ = factors.shape
+    for n in range(1, n_rows):
+        for m in range(1, min(n + 1, n_columns)):
+            factors[n, m, 0] = open_ratio(ratios, n, m, discount) * (m + 1) / (n + 1)
+            factors[n, m, 1] = join_ratio(ratios, n, m, discount) * (n - m + 1) / (n + 1)
+
+
+@jit
+def factor(factors, ratios, n, m, joins, discount):
+    """``factors[n, m, joins]``, worked out where the array ends before it."""
+    if n < factors.shape[0] and m < factors.shape[1]:
+        return factors[n, m, joins]
+    if joins == 1:
+        return join_ratio(ratios, n, m, discount) * (n - m + 1) / (n + 1)
+    return open_ratio(ratios, n, m, discount) * (m + 1) / (n + 1)
+
+
+@jit
 def draw_tables(stream, n, x):
     """Tables of n customers in a restaurant where the dish has mass x, P(m) ~ S^n_m x**m [Teh06].
 

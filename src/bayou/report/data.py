@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from bayou.report.topics import Topic, build
 MOST_LABELS = 24
 _LEAST_DOCS = 5  # of a label; an average over fewer says little
 _DIVERSITY_WORDS = 25
+_LEVEL = 0.9  # of the interval of a number of topics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,17 @@ class LabelRow:
     name: str
     n_docs: int
     shares: tuple[Estimate, ...]  # of each topic
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """A number of topics that was learned, and ends between which it lies."""
+
+    name: str
+    value: int
+    low: int
+    high: int
+    how: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +82,8 @@ class ReportData:
         Of a classifier; `bayou.report.classes.classes` makes it from arrays.
     targets : tuple of Target
         Of a regression.
+    numbers : tuple of Number
+        How many topics were learned, where their number was not given beforehand.
     """
 
     title: str
@@ -98,6 +112,7 @@ class ReportData:
     course: Course | None
     classes: Classes | None = None
     targets: tuple[Target, ...] = ()
+    numbers: tuple[Number, ...] = ()
 
     @classmethod
     def from_model(
@@ -170,6 +185,7 @@ class ReportData:
             course=None if corpus.times is None else course(doc_topics, lengths, corpus.times),
             classes=answers.of_classes(model, corpus, doc_topics, names, test),
             targets=answers.of_targets(model, corpus, doc_topics, test),
+            numbers=tuple(_numbers(model)),
         )
 
 
@@ -188,6 +204,19 @@ def _check(model: Any, corpus: Any, texts: Any, test: Any) -> None:
             f"texts must be one string for each of {corpus.n_docs} documents; "
             f"got {'one string' if isinstance(texts, str | bytes) else len(texts)}"
         )
+
+
+def _numbers(model: Any) -> Iterator[Number]:
+    """How many topics there are and how sure that is, of a model that has learned it."""
+    if not hasattr(model, "n_topics_interval"):
+        return
+    low, high = model.n_topics_interval(level=_LEVEL)
+    how = f"learned, not given; {_LEVEL:.0%} of what the model has seen possible"
+    yield Number(name="Topics", value=int(model.n_topics_), low=low, high=high, how=how)
+    if hasattr(model, "n_large_"):
+        low, high = model.n_topics_interval(level=_LEVEL, large=True)
+        how = f"those with a thousandth of all words and 50 at least, {_LEVEL:.0%}"
+        yield Number(name="Large topics", value=int(model.n_large_), low=low, high=high, how=how)
 
 
 def _parameters(model: Any) -> tuple[tuple[str, str], ...]:

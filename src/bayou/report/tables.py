@@ -174,6 +174,10 @@ def _rise_finding(data: ReportData) -> Finding | None:
 def figures(data: ReportData) -> list[Figure]:
     """A handful of numbers, each with its interval and how it was made."""
     out = _answer_figures(data)
+    out += [
+        Figure(n.name, whole(n.value), between(whole(n.low), whole(n.high)), n.how)
+        for n in data.numbers
+    ]
     if data.held_out is not None:
         found = data.held_out
         value, plain = perplexity(found.score), perplexity(found.baseline)

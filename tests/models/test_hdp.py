@@ -1,0 +1,178 @@
+"""HDP: what is learned, how many topics there are, checkpoints, files and the door."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import bayou
+from bayou import HDP, Corpus, DataError, ModelFileError
+from bayou.data.synthetic import sample_hdp, sample_lda
+from bayou.models import hdp
+from bayou.run import checkpoint as checkpoints
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Four topics that hardly share terms."""
+    topics = np.kron(np.eye(4), np.ones((1, 10))) + 0.01
+    topics /= topics.sum(axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.full(4, 0.3), 120)
+    counts = np.array([rng.multinomial(60, row @ topics) for row in theta])
+    return Corpus.from_matrix(counts), topics
+
+
+@pytest.fixture(scope="module")
+def fitted(planted):
+    return HDP(n_topics=12, n_sweeps=400, beta=0.5, random_state=1).fit(planted[0])
+
+
+def near_four(model):
+    low, high = model.n_topics_interval(large=True)
+    return 4 <= low <= 6 and high <= 10
+
+
+def test_planted_topics_are_found_and_counted(planted, fitted):
+    corpus, topics = planted
+    low, high = fitted.n_topics_interval(level=0.9)
+    assert 4 <= low <= high <= 15
+    assert near_four(fitted)
+    distance = 0.5 * np.abs(topics[:, None] - fitted.components_[None]).sum(axis=2)
+    rows, columns = linear_sum_assignment(distance)
+    assert distance[rows, columns].max() < 0.1
+    theta = fitted.transform(corpus)
+    assert theta.shape == (120, fitted.n_topics_)
+
+
+def test_topics_come_by_use_under_permanent_numbers(fitted):
+    used = fitted.posterior_.topic_tokens
+    assert (np.diff(used) <= 0).all()
+    assert len(set(fitted.topic_ids_.tolist())) == fitted.n_topics_ == len(fitted.components_)
+    assert fitted.n_large_ <= fitted.n_topics_
+    alpha, gamma = fitted.concentrations_
+    assert 0 < fitted.alpha_.sum() <= 3 * alpha
+    assert gamma > 0
+
+
+@pytest.mark.parametrize("sampler", ["tables", "direct"])
+def test_the_samplers_agree(planted, fitted, sampler):
+    other = HDP(n_sweeps=400, beta=0.5, n_topics=12, random_state=2, sampler=sampler).fit(
+        planted[0]
+    )
+    assert near_four(other)
+    assert other.score(planted[0]) == pytest.approx(fitted.score(planted[0]), abs=0.01)
+
+
+def test_a_discount_keeps_the_large_topics(planted):
+    model = HDP(n_sweeps=200, beta=0.5, discount=0.3, n_topics=8, random_state=0).fit(planted[0])
+    assert model.posterior_.topic_tokens[:4].sum() > 0.9 * planted[0].n_tokens
+    assert model.n_topics_ >= 4
+
+
+def test_several_chains_begin_elsewhere_and_widen_the_interval(planted):
+    model = HDP(n_sweeps=20, n_chains=3, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
+    assert model.n_iter_ == len(model.trace_) == 60
+    first = [model.trace_[model.trace_[:, 0] == c, 1] for c in range(3)]
+    assert first[0][0] < first[2][0] < first[1][0]  # half, as asked, twice
+    low, high = model.n_topics_interval(level=1.0)
+    assert low == min(part[10:].min() for part in first)
+    assert high == max(part[10:].max() for part in first)
+    alone = HDP(n_sweeps=20, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
+    np.testing.assert_array_equal(alone.components_, model.components_)  # the last one is the model
+
+
+def test_all_starts_come_down_to_the_same_number(planted):
+    ends = [
+        HDP(n_sweeps=400, beta=0.5, n_topics=k, random_state=k).fit(planted[0]) for k in (2, 30)
+    ]
+    assert all(near_four(model) for model in ends)
+
+
+@pytest.mark.parametrize("params", [{}, {"sampler": "direct"}, {"n_chains": 2}])
+def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path, params):
+    corpus, _ = sample_lda(25, 3, 30, doc_length=20, seed=2)
+    params = {"n_topics": 5, "n_sweeps": 8, "random_state": 3, **params}
+    whole = HDP(**params).fit(corpus)
+    path = tmp_path / "c.ckpt"
+    HDP(**params, callbacks=lambda info: info.step == 5).fit(corpus, checkpoint=path)
+    resumed = HDP(**params).fit(corpus, checkpoint=path)
+    assert resumed.components_.tobytes() == whole.components_.tobytes()
+    assert resumed.trace_.tobytes() == whole.trace_.tobytes()
+    assert resumed.topic_ids_.tolist() == whole.topic_ids_.tolist()
+
+
+def test_a_checkpoint_of_impossible_numbers_is_refused(tmp_path):
+    corpus, _ = sample_lda(10, 2, 12, doc_length=8, seed=2)
+    model = HDP(n_topics=3, n_sweeps=4, random_state=3, callbacks=lambda info: info.step == 2)
+    path = tmp_path / "c.ckpt"
+    model.fit(corpus, checkpoint=path)
+    state = checkpoints.read(path, hdp.State, model._describe(corpus))
+    state.z[0] = 60_000
+    checkpoints.write(path, state, model._describe(corpus))
+    with pytest.raises(ModelFileError, match="impossible numbers"):
+        HDP(n_topics=3, n_sweeps=4, random_state=3).fit(corpus, checkpoint=path)
+
+
+def test_files_keep_what_is_known_of_the_number_of_topics(fitted, tmp_path):
+    fitted.save(tmp_path / "m.bayou")
+    again = bayou.load(tmp_path / "m.bayou")
+    assert again.n_topics_interval() == fitted.n_topics_interval()
+    assert again.topic_ids_.tolist() == fitted.topic_ids_.tolist()
+    assert again.concentrations_ == fitted.concentrations_
+    assert again.n_large_ == fitted.n_large_
+
+
+def test_a_damaged_trace_is_refused(fitted):
+    arrays = fitted._payload()
+    with pytest.raises(ModelFileError, match="trace"):
+        HDP()._restore({**arrays, "hdp.trace": np.zeros((3, 2), np.int64)})
+
+
+def test_odd_corpora():
+    nothing = HDP(n_sweeps=3, random_state=0).fit(Corpus.from_matrix(np.zeros((3, 4))))
+    assert nothing.n_topics_ == 1
+    np.testing.assert_allclose(nothing.components_, 0.25)
+    one = HDP(n_sweeps=5, random_state=0).fit(Corpus.from_matrix([[1, 0], [0, 0]]))
+    assert one.n_topics_ == 1
+    assert one.n_topics_interval() == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"n_topics": 0}, "n_topics"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"gamma": 1e7}, "at most 1e6"),
+        ({"beta": 0.0}, "beta"),
+        ({"discount": 1.0}, "discount"),
+        ({"discount": 0.2, "sampler": "direct"}, "knows no discount"),
+        ({"discount": 0.2, "n_moves": 3}, "no discount"),
+        ({"sampler": "gibbs"}, "sampler"),
+        ({"n_sweeps": 5, "burn_in": 5}, "burn_in"),
+        ({"n_chains": 0}, "n_chains"),
+    ],
+)
+def test_parameters_that_cannot_be_meant(params, says):
+    with pytest.raises(ValueError, match=says):
+        HDP(**params).fit(Corpus.from_matrix([[1, 2]]))
+
+
+def test_documents_too_long_for_a_table_of_ratios():
+    long = Corpus.from_matrix([[70_000, 0], [1, 1]])
+    with pytest.raises(DataError, match="direct"):
+        HDP(n_sweeps=1).fit(long)
+    assert HDP(n_sweeps=1, n_topics=2, sampler="direct", n_moves=0).fit(long).n_iter_ == 1
+
+
+def test_checkpoints_need_a_seed(tmp_path):
+    with pytest.raises(ValueError, match="random_state"):
+        HDP().fit(Corpus.from_matrix([[1, 2]]), checkpoint=tmp_path / "c")
+
+
+def test_documents_of_the_story_have_its_number_of_tables():
+    corpus, truth = sample_hdp(200, 12, doc_length=30, alpha=2.0, gamma=3.0, seed=1)
+    assert corpus.n_docs == 200
+    assert truth.topics.shape == (truth.doc_topics.shape[1], 12)
+    assert truth.assignments.max() < len(truth.topics)
+    np.testing.assert_allclose(truth.doc_topics.sum(axis=1), 1.0)
