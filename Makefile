@@ -69,6 +69,7 @@ bench: $(VENV)/.bench  ## compare speed and held-out likelihood with other libra
 	$(BIN)/python benchmarks/lda.py --corpus arxiv_big --topics 100 --seeds 1 --only level
 	$(BIN)/python benchmarks/max_margin.py
 	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/med_hdp.py
 	$(BIN)/python benchmarks/multi_label.py
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is an error
