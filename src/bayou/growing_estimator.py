@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import check_growth, number
+from bayou.parts import growth
 from bayou.parts.growth import Growth
 
 
@@ -40,6 +41,10 @@ class GrowingOnline(OnlineSupervised, abstract=True):
     def topic_ids_(self) -> NDArray[np.int64]:
         """The numbers of the topics, in their order; later ones were born later."""
         return self._current().ids
+
+    def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
+        """Between how many topics there were after ``level`` of the latest hundred mini-batches."""
+        return growth.between(self._current().course, self.n_topics_, level)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()

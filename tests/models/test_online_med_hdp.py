@@ -110,6 +110,10 @@ def test_numbers_of_topics_are_permanent():
             assert min(set(ids) - before, default=10**9) >= max(known.values(), default=0)
         known[lo] = max(ids)
         before = set(ids) | (before or set())
+    low, high = model.n_topics_interval(1.0)
+    assert (low, high) == (model.state_.course.min(), model.state_.course.max())
+    assert len(model.state_.course) == 10
+    assert low <= model.n_topics_ <= high
 
 
 def test_ceiling():
@@ -175,13 +179,15 @@ def test_parameters_that_cannot_be_meant(settings, message):
         OnlineMedHDPClassifier(**settings).fit(COUNTS, THREE)
 
 
-@pytest.mark.parametrize("name", ["state.raw", "state.tables", "state.ids", "state.precision"])
+@pytest.mark.parametrize(
+    "name", ["state.raw", "state.tables", "state.ids", "state.precision", "state.course"]
+)
 def test_damaged_files(name, tmp_path):
     model = OnlineMedHDPClassifier(**SHORT).partial_fit(COUNTS, THREE)
     path = tmp_path / "model.bayou"
     model.save(path)
     arrays, manifest = container.load(path)
-    for broken in (arrays[name][:-1], -1.0 - arrays[name], arrays[name].astype(np.int16)):
+    for broken in (arrays[name][None], -1 - arrays[name], arrays[name].astype(np.int16)):
         container.save(path, {**arrays, name: broken}, manifest)
         with pytest.raises(ModelFileError):
             load(path)

@@ -23,7 +23,7 @@ MODELS = [
 SKLEARN = [
     MedHDPClassifier(**SHORT),
     MedHDPRegressor(**SHORT),
-    OnlineMedHDPClassifier(n_topics=4),
+    OnlineMedHDPClassifier(),
     OnlineMedHDPRegressor(n_topics=4, regressor="averaging"),
 ]
 

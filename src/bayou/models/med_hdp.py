@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.parameters import check_growth, number
-from bayou.parts import chains, first_pass, growing_chain, second_stage
+from bayou.parameters import check_growth
+from bayou.parts import chains, first_pass, growing_chain, growth, second_stage
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.growing_chain import State
 from bayou.parts.growth import Growth
@@ -91,12 +91,8 @@ class _MedHDP(MarginEstimator, abstract=True):
 
     def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
         """Between how many topics the chain was in ``level`` of the last half of its sweeps."""
-        number("level", level, 0.0, 1.0)
         last = self.n_topics_course_[len(self.n_topics_course_) // 2 :]
-        if not len(last):
-            return self.n_topics_, self.n_topics_
-        lo, hi = np.quantile(last, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-        return int(np.floor(lo)), int(np.ceil(hi))
+        return growth.between(last, self.n_topics_, level)
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         return super()._payload() | {"ids": self.topic_ids_, "course": self.n_topics_course_}

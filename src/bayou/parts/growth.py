@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bayou.kernels import growing_sweep, tilted_sweep
 from bayou.kernels.rng import GROWTH
+from bayou.parameters import number
 from bayou.parts.topics import F32, F64, I64, U16, U64, Tokens
 
 SPARE = 16
@@ -135,3 +136,12 @@ def make_live(
     counts[:, :known], topic[:known] = before
     tilted_sweep.count_tokens(counts, topic, tokens.terms, z)
     return Live(tokens, ids, rho, z, counts, topic, roots)
+
+
+def between(course: I64, now: int, level: float) -> tuple[int, int]:
+    """Ends between which ``level`` of the numbers in ``course`` lie; ``now`` where there are none."""
+    number("level", level, 0.0, 1.0)
+    if not len(course):
+        return now, now
+    low, high = np.quantile(course, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return int(np.floor(low)), int(np.ceil(high))

@@ -20,6 +20,7 @@ from bayou.parts.online_state import How, State
 from bayou.parts.topics import F32, F64, U16
 
 PRUNE_EVERY = 1024  # documents between two looks at small topics
+N_COURSE = 100  # mini-batches whose number of topics is remembered
 
 Mask = NDArray[np.bool_]
 
@@ -87,10 +88,12 @@ def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F
         stay = keep[:n_old]
         raw[:, : int(stay.sum())] = state.raw[:, stay]
     precision, linear = marginal(state.precision, state.linear, keep)
+    course = np.append(state.course, int(keep.sum()))[-N_COURSE:]
     state = state._replace(
         raw=raw, topic=state.topic[keep], precision=precision,
         mean=np.ascontiguousarray(state.mean[:, keep]),
         linear=linear, tables=state.tables[keep], ids=ids[keep], n_born=state.n_born + len(new),
+        course=course,
     )  # fmt: skip
     return state, np.ascontiguousarray(added[:, keep])
 

@@ -60,6 +60,7 @@ class State(NamedTuple):
     tables: F64  # topics: tables in the documents so far; none where topics are not born
     ids: I64  # topics: numbers that are never given twice; none where topics are not born
     n_born: int
+    course: I64  # topics after each of the latest mini-batches; none where topics are not born
 
 
 def start(n_terms: int, n_tasks: int, how: How) -> State:
@@ -77,6 +78,7 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
         n_scored=0, tables=np.zeros(n_born), ids=np.arange(n_born), n_born=n_born,
+        course=np.zeros(0, np.int64),
     )  # fmt: skip
 
 

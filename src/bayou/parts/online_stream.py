@@ -94,16 +94,19 @@ def covariance(state: State, scale: F64) -> F64:
 
 def sound(state: State, pending: Examples) -> bool:
     """Whether what was read has the shapes and the numbers that kernels rely on."""
-    arrays = [x for n, x in state._asdict().items() if n not in (*_PLAIN, "raw", "ids")]
+    arrays = [x for n, x in state._asdict().items() if n not in (*_PLAIN, "raw", *_WHOLE)]
     if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
         return False
     if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
         return False
-    if not isinstance(state.ids, np.ndarray) or state.ids.dtype != np.int64:
+    whole = [getattr(state, name) for name in _WHOLE]
+    if not all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in whole):
         return False
-    whole = (state.step, state.n_seen, state.n_scored, state.told, state.n_born)
+    numbers = (state.step, state.n_seen, state.n_scored, state.told, state.n_born)
     real = (state.scale, state.mass)
-    if not all(type(n) is int and n >= 0 for n in whole) or not all(type(x) is float for x in real):
+    if not all(type(n) is int and n >= 0 for n in numbers) or not all(
+        type(x) is float for x in real
+    ):
         return False
     if not (0.0 < state.scale < np.inf and 0.0 <= state.mass < np.inf) or state.raw.ndim != 2:
         return False
@@ -111,6 +114,7 @@ def sound(state: State, pending: Examples) -> bool:
 
 
 _PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "n_born")
+_WHOLE = ("ids", "course")
 
 
 def _fit(state: State) -> bool:
@@ -129,6 +133,7 @@ def _fit(state: State) -> bool:
         "truths": (N_SCORED, n_tasks),
         "tables": (n_topics if state.tables.size else 0,),
         "ids": (n_topics if state.tables.size else 0,),
+        "course": (state.course.size,),
     }
     right = all(getattr(state, name).shape == shape for name, shape in shapes.items())
     return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
@@ -140,7 +145,7 @@ def _finite(state: State) -> bool:
         state.seen_in, state.yes, state.tables,
     ]  # fmt: skip
     counts = (state.raw, state.topic, state.seen_in, state.yes, state.tables)
-    named = len(np.unique(state.ids)) == state.ids.size
+    named = len(np.unique(state.ids)) == state.ids.size and (state.course > 0).all()
     if not named or state.ids.min(initial=0) < 0 or state.ids.max(initial=-1) >= state.n_born:
         return False
     if not all(np.isfinite(a).all() for a in arrays) or np.isinf(state.truths).any():
