@@ -76,10 +76,13 @@ def figure(folder: Path, name: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def streamed(folder: Path, every: float) -> tuple[list[tuple[float, float]], float, float]:
+def streamed(
+    folder: Path, every: float, *more: str
+) -> tuple[list[tuple[float, float]], float, float]:
     """(documents, megabytes) along the way; seconds from the first document on; CPU seconds of all."""
     words = ["stream", "m.bayou", "docs.jsonl", "-o", "out.jsonl", "--metrics", "m.prom", "-q",
-             "--report-seconds", str(every), "--checkpoint-seconds", "10", "--threads", "2"]  # fmt: skip
+             "--report-seconds", str(every), "--checkpoint-seconds", "10", "--threads", "2",
+             *more]  # fmt: skip
     process = subprocess.Popen([sys.executable, "-m", "bayou", *words], cwd=folder)
     seen: list[tuple[float, float]] = []
     begun = None
@@ -120,12 +123,15 @@ def rate(n_docs: int, n_topics: int) -> None:
         )
 
 
-def memory(n_docs: int, n_topics: int) -> None:
-    print(f"\n### Memory over {n_docs:,} documents, {n_topics} topics\n")
+def memory(n_docs: int, n_topics: int, max_terms: int) -> None:
+    """The words come to the cap while it warms up; until then the matrix of topics grows with them."""
+    print(
+        f"\n### Memory over {n_docs:,} documents, {n_topics} topics, {max_terms:,} terms at most\n"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepared(folder, n_docs, n_topics)
-        seen, wall, _ = streamed(folder, 1.0)
+        seen, wall, _ = streamed(folder, 1.0, "--max-terms", str(max_terms))
         terms = figure(folder, "vocabulary_terms")
     docs, used = np.array(seen).T
     late = docs > 0.2 * n_docs
@@ -158,13 +164,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=["rate", "memory", "kills"])
     parser.add_argument("--docs", type=int)
     parser.add_argument("--topics", type=int, default=50)
+    parser.add_argument("--max-terms", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--real", action="store_true", help="kill the command line, not a fork")
     p = parser.parse_args()
     if "rate" in p.only:
         rate(p.docs or 200_000, p.topics)
     if "memory" in p.only:
-        memory(p.docs or 1_000_000, p.topics)
+        memory(p.docs or 1_000_000, p.topics, p.max_terms)
     if "kills" in p.only:
         kills(p.kills, p.real)
 

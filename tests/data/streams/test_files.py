@@ -178,6 +178,25 @@ def test_a_file_that_is_rotated(tmp_path):
     assert again.read(9, 0.0) == []
 
 
+def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(1))
+    source = opened([path], follow=True)
+    assert len(source.read(9, 0.0)) == 1
+    looked = type(source._reader).replaced
+
+    def rotate(reader):
+        monkeypatch.undo()
+        with path.open("a") as file:
+            file.write(lines(1, 1))
+        path.rename(tmp_path / "old")
+        path.write_text(lines(1, 2))
+        return looked(reader)
+
+    monkeypatch.setattr(type(source._reader), "replaced", rotate)
+    assert texts(source.read(9, 0.0)) == ["t1", "t2"]
+
+
 def test_a_file_that_is_cut_short(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(lines(3))

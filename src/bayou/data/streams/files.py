@@ -150,7 +150,8 @@ class Files(Source):
 
     def _end(self) -> Item | None:
         """The last line of a file if nothing ends it; then the next file, or the end."""
-        line = self._reader.rest()
+        # a file may have grown between the last look at it and the look at its successor
+        line = self._reader.next(0.0) or self._reader.rest()
         if line is not None:
             return self._item(line)
         item = None
