@@ -83,7 +83,7 @@ def track(  # one parameter a flag
             "--min-df", min=2, metavar="N", help="A word counts once so many documents have had it.",
             rich_help_panel=_WORDS,
         ),
-    ] = 5,
+    ] = 3,
     max_terms: Annotated[
         int | None,
         typer.Option(
