@@ -80,10 +80,10 @@ def track(  # one parameter a flag
     min_df: Annotated[
         int,
         typer.Option(
-            "--min-df", min=1, metavar="N", help="A word counts once so many documents have had it.",
+            "--min-df", min=2, metavar="N", help="A word counts once so many documents have had it.",
             rich_help_panel=_WORDS,
         ),
-    ] = 5,
+    ] = 3,
     max_terms: Annotated[
         int | None,
         typer.Option(

@@ -70,6 +70,8 @@ class TopicTracker(TopicEstimator):
         Documents against the counts of the sweep before, or exact, one token after the other.
     n_sweeps, burn_in : int
         Sweeps over a slice, and those before any is kept (None: half). Every fifth is kept.
+    n_starts : int
+        Times that the first slice is learned; the best one is kept. All later slices rest on it.
     weight : float
         Share of an average topic's estimate that is memory [omega], in [0, 1).
     strength : float, "estimate" or None
@@ -102,7 +104,9 @@ class TopicTracker(TopicEstimator):
     late : {"next", "drop"}
         What becomes of a document whose slice is over: it joins the oldest open one, or is left out.
     min_docs : int
-        Documents that a new term must be in before it gets a column. Terms must have names.
+        Documents that a new term must be in before it gets a column. Terms must have names. With 1, all
+        terms of the first call get one, as they stand; otherwise columns are given slice by slice, in the
+        order of the names, and how documents are cut into calls makes no difference.
     max_terms : int or None
         The most columns; the least frequent terms make room.
     forget_after : int or None
@@ -140,6 +144,7 @@ class TopicTracker(TopicEstimator):
     inference: str = "snapshot"
     n_sweeps: int = 100
     burn_in: int | None = None
+    n_starts: int = 3
     weight: float = 0.2
     strength: float | str | None = None
     rho: float = 0.3
@@ -450,7 +455,7 @@ class TopicTracker(TopicEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        check_parameters(p, ("n_topics", "n_sweeps", "min_docs"), ("beta", "max_time"))
+        check_parameters(p, ("n_topics", "n_sweeps", "n_starts", "min_docs"), ("beta", "max_time"))
         parse_width(p.slice_by)
         resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
         one_of("inference", p.inference, ("snapshot", "gibbs"))

@@ -25,6 +25,8 @@ from bayou.parts.topics import F64, I64, U16, Each, Tokens
 
 N_NULL = 200  # slices without change that are drawn for each topic
 LEAST_DOCS = 3  # that a term is in before it may be called emerging
+_LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
+_MEDIAN = 0.4549  # of a squared standard normal
 _LEAST_A, _MOST_A = 0.5, 1e6
 _LEAST_EXPECTED = 1.0  # tokens; terms that are expected less often share one cell
 _CELL_COST = 25.0  # nanoseconds a token of a quiet slice takes
@@ -161,6 +163,22 @@ def emerging(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
         a, b = certainty * share + 0.5, certainty * (1.0 - share) + 0.5
         out[look] = stats.betabinom.sf(docs[look] - 1, n_docs, a, b)
     return np.clip(out, 0.0, 1.0)
+
+
+def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
+    """How many documents a memory is worth, judged by how far frequent terms have strayed from it.
+
+    A beta-binomial of certainty S has n q (1 - q) (1 + n / S) for its variance, about. The typical squared
+    residual of terms that were expected in five documents or more says by what factor that is too little.
+    """
+    mean = n_docs * expected
+    look = (mean >= 5.0) & (expected < 0.9)
+    if look.sum() < _LEAST_TERMS:
+        return certainty
+    spread = mean[look] * (1.0 - expected[look]) * (1.0 + n_docs / certainty)
+    excess = float(np.median((docs[look] - mean[look]) ** 2 / spread)) / _MEDIAN
+    inflated = max(excess, 1.0) * (1.0 + n_docs / certainty)
+    return min(n_docs / (inflated - 1.0), certainty)
 
 
 def rejected(p: F64, level: float) -> NDArray[np.bool_]:

@@ -61,6 +61,26 @@ def measured(found: tracking.Found, seed: int, step: int) -> tuple[Measured, tup
     return Measured(found.term_topic.astype(np.float64), share, low, high), odds
 
 
+def likelihood(
+    found: tracking.Found, known: tracking.Prior, alpha: F64, pairs: Pairs, each: Each
+) -> float:
+    """ln p(w) of a slice under what was found in it, to choose between starts."""
+    rows = tracking.topic_rows(found.term_topic, known).astype(np.float32)
+    theta = found.doc_topic + alpha.astype(np.float32)
+    return float(np.nansum(_log_likelihoods(rows, theta, pairs, each)))
+
+
+def _log_likelihoods(rows: F32, theta: F32, pairs: Pairs, each: Each) -> F64:
+    theta = theta / theta.sum(axis=1, keepdims=True)
+    out = np.empty(pairs.n_docs)
+
+    def work(lo: int, hi: int) -> None:
+        fold_in.log_lik_rows(out, theta, tuple(pairs), lo, hi, rows)
+
+    each(work, pairs.indptr, 1.0 * rows.shape[1])
+    return out
+
+
 def _log_odds(share: F64) -> F64:
     kept = np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE)
     return np.asarray(np.log(kept / (1.0 - kept)), np.float64)
@@ -165,14 +185,16 @@ def _terms_p(
     """P-values of the terms' numbers of documents, and which of them emerge.
 
     A term is expected in as many documents as usual, times what the topics' shares of today make of it:
-    a topic that grows does not make its terms emerge.
+    a topic that grows does not make its terms emerge. Where all terms stray further than documents drawn
+    one by one would (those of a slice may have one author), the memory is worth that much less.
     """
     n_terms = len(state.usual)
     docs = np.bincount(pairs.terms, minlength=n_terms).astype(np.float64)
     today = memory @ size / max(size.sum(), 1.0)
     lift = np.where(state.usual > 0, today / np.maximum(state.usual, 1e-300), 1.0)
     share = np.clip(state.spread * np.clip(lift, 1.0, 5.0), 0.0, 1.0)
-    p_terms = change.emerging(docs, pairs.n_docs, share, 1.0 / state.doc_doubt)
+    certainty = change.worth(docs, pairs.n_docs, share, 1.0 / state.doc_doubt)
+    p_terms = change.emerging(docs, pairs.n_docs, share, certainty)
     met = docs > 0
     rejected = np.zeros(n_terms, bool)
     rejected[met] = change.rejected(p_terms[met], p.level)
@@ -183,13 +205,7 @@ def _surprise_p(state: State, pairs: Pairs, each: Each) -> tuple[F64, float]:
     """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual 5 %)."""
     rows = smoothed(state)
     theta = expected_counts(rows, state.alpha, pairs, each) + state.alpha.astype(np.float32)
-    theta /= theta.sum(axis=1, keepdims=True)
-    out = np.empty(pairs.n_docs)
-
-    def work(lo: int, hi: int) -> None:
-        fold_in.log_lik_rows(out, theta, tuple(pairs), lo, hi, rows)
-
-    each(work, pairs.indptr, 1.0 * len(state.alpha))
+    out = _log_likelihoods(rows, theta, pairs, each)
     ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
     lengths = np.diff(ends)
     surprise = np.where(lengths > 0, -out / np.maximum(lengths, 1e-12), np.nan)

@@ -29,9 +29,11 @@ class Step(NamedTuple):
     born: dict[int, int]  # column of a spare -> permanent id
 
 
-def slice_seed(seed: int, step: int) -> int:
+def slice_seed(seed: int, step: int, start: int = 0) -> int:
     """The seed of a slice; that of the first is the model's own, so that one slice is LDA."""
-    return seed if step == 0 else int(rng.key(seed, rng.SLICE, step, 0)) & 0xFFFFFFFF
+    if step == start == 0:
+        return seed
+    return int(rng.key(seed, rng.SLICE, step, start)) & 0xFFFFFFFF
 
 
 def first(
@@ -49,7 +51,13 @@ def first(
     tokens = tokens_of(pairs)
     begin = (known.rows / known.mass).astype(np.float32) if n_fixed else None
     how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
-    found = tracking.infer(tokens, known, alpha, *how, slice_seed(seed, step), each)
+    found, best = None, -np.inf
+    for start in range(p.n_starts):
+        tried = tracking.infer(tokens, known, alpha, *how, slice_seed(seed, step, start), each)
+        score = judging.likelihood(tried, known, alpha, pairs, each)
+        if found is None or score > best:
+            found, best = tried, score
+    assert found is not None
     state = _begun(found, known, alpha, fixed, p)
     state = _counted(state, pairs, 1.0)
     seen, (logit, doubt) = judging.measured(found, seed, step)

@@ -225,7 +225,7 @@ def _change(change: Mark, x: float, middle: float) -> Markup:
 def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) -> list[Markup]:
     """Dates below the rivers, on the sheet and apart from each other."""
     half = max(text_width(name, 11) for name in names) / 2
-    every = max(1, math.ceil(len(names) * (2 * half + 18) / (xs[-1] - xs[0])))
+    every = max(1, math.ceil(len(names) * (2 * half + 18) / max(xs[-1] - xs[0], 1.0)))
     marks, taken = [], -math.inf
     for b in range(0, len(names), every):
         ends = (top, size[1] - 20)
