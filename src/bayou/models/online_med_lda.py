@@ -31,7 +31,7 @@ from bayou.data.supervision import growth, merged_classes, read_labels, response
 from bayou.kernels.response import HINGE
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import number, one_of
-from bayou.parts import online_stream
+from bayou.parts import online_refit, online_stream
 from bayou.response import Response
 from bayou.supervised import TopicClassifier
 
@@ -47,6 +47,10 @@ _CLASSES: dict[str, dict[str, Any]] = {
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
+_ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels a document, which has few words for each
+_YES = (
+    3.0  # factor on a yes of "averaging" where weights are refitted; 8 draws topics to rare labels
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,8 +66,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         Number of topics [K]. None: 20 for two classes, else the larger of 40 and twice the classes (once the
         labels), 400 at most; of the classes known at the first document.
     alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is 0.5 or 0.16. Few sweeps need a large one: documents would stay
-        in the topics they began in.
+        Prior of a document's topics; None is 0.5 (0.2 for several labels a document) or 0.16. Few sweeps
+        need a large one: documents would stay in the topics they began in.
     beta : float
         Prior of a topic's terms. Below 0.1 a term that a topic has not seen yet is all but shut out of it.
     cost : float or None
@@ -73,15 +77,21 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None is 1; but for several labels a document under
-        the floor of "gibbs", where every document weighs the same, it is by how much the documents without
-        the label outnumber those with it so far, from 1 to 8, and a factor on how far the score should be.
+        Factor on the cost of labels that a document has. None is 1, but for several labels a document: 3
+        with "averaging" and a second stage; under the floor of "gibbs", where every document weighs the
+        same, by how much the documents without the label outnumber those with it so far, from 1 to 8, and
+        a factor on how far the score should be.
     weight_floor : float, "auto" or None
         Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
         "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
         happen to meet the margin then weigh so much that the weights freeze before the topics have settled.
         "auto" is 6.1 x cost x margin, 1000 by default. From four times cost x margin on every document weighs
         the same, and one precision matrix serves all tasks: weights are ridge regressions.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, logistic regressions along the stream on topics
+        that no label has shaped: those of each document by its words alone, before it is learned. Several
+        labels are then given above the threshold that would have been best so far (micro-F1), and
+        probabilities need no further calibration. None: for several labels a document.
     tf : {"log", "none", "binary"}
         How counts are damped before anything else.
     idf : bool
@@ -137,6 +147,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": n_topics, "alpha": 1.0 / n_topics, "beta": 0.45,
             "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1, "weight_floor": None,
+            "refit": False,
         }  # fmt: skip
         own = {
             "averaging": {"batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -165,7 +176,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         self.seed_ = self._resolve_seed()
         self.__dict__.pop("state_", None)
         self._classes, self.multi_label_ = labels.classes, labels.kind == "multi-label"
-        self._learn_all(p, examples)
+        self._learn_all(self._checked_parameters(), examples)  # some follow from the labels
         return self
 
     def partial_fit(
@@ -199,7 +210,7 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
             )
             examples = self._examples(corpus, responses(labels), sample_weight, p, some=False)
             self._grow(every)
-        self._learn_more(p, examples)
+        self._learn_more(self._checked_parameters(), examples)
         return self
 
     def _grow(self, every: NDArray[Any]) -> None:
@@ -221,15 +232,22 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         return "classifier", self.classifier
 
     def _defaults(self) -> dict[str, Any]:
-        return _CLASSES[self.classifier]
+        found = _CLASSES[self.classifier]
+        if self.classifier == "gibbs" and getattr(self, "multi_label_", False):
+            return found | {"alpha": _ALPHA_OF_LABELS}
+        return found
 
     def _unit(self, p: SimpleNamespace) -> float:
         return float(p.margin)
 
     def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
         adapts = self.multi_label_ and p.gibbs and p.out_of_reach
-        factor = p.positive_cost or (0.0 if adapts else 1.0)
+        plain = _YES if self.multi_label_ and not p.gibbs and self._refits() else 1.0
+        factor = p.positive_cost or (0.0 if adapts else plain)
         return HINGE, float(p.margin), float(factor), True
+
+    def _refits(self) -> bool:
+        return self.multi_label_ if self.refit is None else bool(self.refit)
 
     def _default_topics(self) -> int:
         if self._kind() == "binary":
@@ -247,9 +265,15 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
         state, kind = self._current(), self._kind()
         n = len(state.mean) - 1  # the last task is what a class to come has seen
         none = np.zeros((0, len(state.topic), len(state.topic)))
+        weights, intercept = state.mean, 0.0
+        if len(state.bend):
+            weights = state.refitted
+        if len(state.bend) and kind == "multi-label":
+            level = online_refit.threshold(state.curve)
+            intercept = float(np.log1p(-level) - np.log(level))
         return Response(
-            kind=kind, classes=self._classes, weights=np.ascontiguousarray(state.mean[:n].T),
-            intercept=np.zeros(n), term_weight=self._term_weight(state), slope=np.ones(n),
+            kind=kind, classes=self._classes, weights=np.ascontiguousarray(weights[:n].T),
+            intercept=np.full(n, intercept), term_weight=self._term_weight(state), slope=np.ones(n),
             offset=np.zeros(n), share=1.0, noise=np.zeros(n), covariance=none,
             draws=np.zeros((0, len(state.topic), n), np.float32), centre=np.zeros(len(state.topic)),
         )  # fmt: skip
@@ -258,6 +282,8 @@ class OnlineMedLDAClassifier(TopicClassifier, OnlineSupervised):
     def response_(self) -> Response:  # type: ignore[override]
         """Weights as they are now; probabilities fitted to documents scored before they were learned."""
         rule, state = self._rule(), self._current()
+        if len(state.bend) and rule.kind != "multi-class":  # scores are log-odds as they are
+            return replace(rule, slope=np.ones(rule.n_tasks), offset=-rule.intercept)
         slope, offset = online_stream.calibrated(state, rule.kind, rule.n_tasks)
         return replace(rule, slope=slope, offset=offset)
 

@@ -25,8 +25,11 @@ from bayou.data.supervision import bounded, read_targets
 from bayou.kernels.response import INSENSITIVE
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import number
-from bayou.parts import online_state, online_stream
+from bayou.parts import online_refit, online_state, online_stream
+from bayou.parts.online_state import State
+from bayou.parts.topics import F64
 from bayou.response import Response
+from bayou.run.shards import Workers
 from bayou.supervised import TopicRegressor
 
 _NUMBERS: dict[str, dict[str, Any]] = {
@@ -47,8 +50,9 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
 
     Targets are brought to mean 0 and deviation 1 by those that have come so far, so that ``cost``,
     ``epsilon`` and ``variance`` mean the same for all of them. They pull on the topics of the documents that
-    weights are learned from, and nothing pulls on those of a new document: predictions are corrected by a
-    line fitted to what was predicted of the latest documents before they were learned.
+    weights are learned from, and nothing pulls on those of a new document: predictions are made by weights
+    of a second stage, which see topics that no target has pulled on. Without one (``refit``) they are
+    corrected by a line fitted to what was predicted of the latest documents before they were learned.
 
     Parameters
     ----------
@@ -69,6 +73,10 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         As in `OnlineMedLDAClassifier`, "auto" being 6.1 x cost; precision matrices are one a target.
     batch_size : int or None
         Documents that are learned together; None is 64 or 8.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, a ridge regression along the stream on topics
+        that no target has shaped: those of each document by its words alone, before it is learned. None
+        is yes.
     beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
@@ -139,6 +147,9 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
     def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
         return INSENSITIVE, float(p.epsilon), 1.0, False
 
+    def _refits(self) -> bool:
+        return self.refit is None or bool(self.refit)
+
     def _default_topics(self) -> int:
         return 10
 
@@ -155,12 +166,28 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
         centre, deviation = online_state.scaling(state)
         slope, offset, noise = online_stream.corrected(state, n)
         scale = deviation * slope
+        if len(state.bend):
+            return self._refitted(state, noise)
         return Response(
             kind="regression", classes=np.arange(n),
             weights=np.ascontiguousarray((state.mean * scale[:, None]).T),
             intercept=centre * slope + offset, term_weight=self._term_weight(state),
             slope=np.ones(n), offset=np.zeros(n), share=1.0, noise=noise,
             covariance=online_stream.covariance(state, scale),
+            draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
+        )  # fmt: skip
+
+    def _refitted(self, state: State, noise: F64) -> Response:
+        """Weights of the second stage, with the noise of what it predicted of documents to come."""
+        n, k = state.mean.shape
+        with Workers(1) as workers:
+            how = self._how(self._checked_parameters())
+            weights = online_refit.weights(state, how, workers.each)
+        return Response(
+            kind="regression", classes=np.arange(n), weights=np.ascontiguousarray(weights.T),
+            intercept=np.zeros(n), term_weight=self._term_weight(state), slope=np.ones(n),
+            offset=np.zeros(n), share=1.0, noise=noise,
+            covariance=online_refit.covariance(state, noise),
             draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
         )  # fmt: skip
 

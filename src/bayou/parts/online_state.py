@@ -10,6 +10,7 @@ from bayou.kernels import response
 from bayou.parts.online_batch import Topics
 from bayou.parts.topics import F32, F64
 
+N_BINS = 100  # of probabilities between 0 and 1
 N_SCORED = 512  # the latest documents that were scored before they were learned
 
 
@@ -34,6 +35,9 @@ class How(NamedTuple):
     decay: float  # what is left of a document when the next has come
     tf: str
     idf: bool
+    refit: bool = False  # whether weights of a second stage are learned too
+    fresh: bool = True  # whether the documents are new: a second stage learns from no others
+    cost: float = 1.0  # of a document of weight one
 
 
 class State(NamedTuple):
@@ -55,6 +59,11 @@ class State(NamedTuple):
     scores: F64  # N_SCORED x tasks, before the document was learned
     truths: F64  # the same with what was true, NaN where it is not known
     n_scored: int
+    gram: F64  # matrices x topics x topics: sums of the second stage, no rows without one
+    refitted: F64  # tasks x topics: its weights; of numbers, the sums that they follow from
+    bend: F64  # tasks: sum of p (1 - p)
+    curve: F64  # (4, N_BINS): how thresholds would have done
+    lessons: float  # documents that it has learned from
 
 
 def start(n_terms: int, n_tasks: int, how: How) -> State:
@@ -62,6 +71,8 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
     n_topics = len(how.alpha)
     n_matrices = (1 if how.shared else n_tasks) if how.gibbs else 0
     n_targets = 0 if how.loss == response.HINGE else n_tasks
+    n_refitted = n_tasks if how.refit else 0
+    n_grams = min(1 if how.loss == response.HINGE else n_targets, n_refitted)
     return State(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
@@ -70,7 +81,9 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
         linear=np.zeros((n_tasks if how.gibbs else 0, n_topics)),
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
-        n_scored=0,
+        n_scored=0, gram=np.zeros((n_grams, n_topics, n_topics)),
+        refitted=np.zeros((n_refitted, n_topics)), bend=np.zeros(n_refitted),
+        curve=np.zeros((4, N_BINS)), lessons=0.0,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.parts import second_stage
-from bayou.parts.online_state import N_SCORED, State
+from bayou.parts.online_state import N_BINS, N_SCORED, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
 
@@ -25,6 +25,8 @@ def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
         yes=np.where(turned, float(state.n_seen > 0), state.yes[source]),
         scores=state.scores[:, source] * sign,
         truths=state.truths[:, source] * sign,
+        refitted=state.refitted[source] * sign[:, None] if len(state.bend) else state.refitted,
+        bend=state.bend[source] if len(state.bend) else state.bend,
     )
 
 
@@ -100,21 +102,24 @@ def sound(state: State, pending: Examples) -> bool:
     if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
         return False
     whole = (state.step, state.n_seen, state.n_scored, state.told)
-    real = (state.scale, state.mass)
+    real = (state.scale, state.mass, state.lessons)
     if not all(type(n) is int and n >= 0 for n in whole) or not all(type(x) is float for x in real):
         return False
-    if not (0.0 < state.scale < np.inf and 0.0 <= state.mass < np.inf) or state.raw.ndim != 2:
+    if not (0.0 < state.scale < np.inf and all(0.0 <= x < np.inf for x in real[1:])):
+        return False
+    if state.raw.ndim != 2:
         return False
     return _fit(state) and _finite(state) and _waiting(pending, state)
 
 
-_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored")
+_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "lessons")
 
 
 def _fit(state: State) -> bool:
     n_terms, n_topics = state.raw.shape
     n_tasks, n_matrices = len(state.yes), len(state.precision)
     n_targets = state.moments.shape[-1]
+    n_refitted = n_tasks if len(state.bend) else 0
     shapes: dict[str, tuple[int, ...]] = {
         "seen_in": (n_terms,),
         "topic": (n_topics,),
@@ -125,6 +130,10 @@ def _fit(state: State) -> bool:
         "moments": (3, n_targets),
         "scores": (N_SCORED, n_tasks),
         "truths": (N_SCORED, n_tasks),
+        "gram": (0 if not n_refitted else n_targets or 1, n_topics, n_topics),
+        "refitted": (n_refitted, n_topics),
+        "bend": (n_refitted,),
+        "curve": (4, N_BINS),
     }
     right = all(getattr(state, name).shape == shape for name, shape in shapes.items())
     return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
@@ -133,9 +142,9 @@ def _fit(state: State) -> bool:
 def _finite(state: State) -> bool:
     arrays: list[NDArray[Any]] = [
         state.raw, state.topic, state.mean, state.precision, state.linear, state.moments, state.scores,
-        state.seen_in, state.yes,
+        state.seen_in, state.yes, state.gram, state.refitted, state.bend, state.curve,
     ]  # fmt: skip
-    counts = (state.raw, state.topic, state.seen_in, state.yes)
+    counts = (state.raw, state.topic, state.seen_in, state.yes, state.bend, state.curve)
     if not all(np.isfinite(a).all() for a in arrays) or np.isinf(state.truths).any():
         return False
     pivots = np.diagonal(state.precision, axis1=1, axis2=2)
