@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from bayou.models.bayes_pa_regressor import BayesPARegressor
     from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
+    from bayou.models.hdp import HDP
     from bayou.models.labeled_hdp import LabeledHDP
     from bayou.models.labeled_lda import LabeledLDA
-    from bayou.models.hdp import HDP
     from bayou.models.lda import LDA
     from bayou.models.med_hdp import MedHDPClassifier, MedHDPRegressor
     from bayou.models.med_lda import MedLDAClassifier, MedLDARegressor
     from bayou.models.mixture_em import IncrementalEM, StepwiseEM
     from bayou.models.online_dependency_lda import OnlineDependencyLDA
+    from bayou.models.online_hdp import OnlineHDP
     from bayou.models.online_labeled_hdp import OnlineLabeledHDP
     from bayou.models.online_labeled_lda import OnlineLabeledLDA
-    from bayou.models.online_hdp import OnlineHDP
     from bayou.models.online_lda import OnlineLDA
     from bayou.models.online_med_hdp import OnlineMedHDPClassifier, OnlineMedHDPRegressor
     from bayou.models.online_med_lda import OnlineMedLDAClassifier

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     )
     from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
-    from bayou.data.synthetic import Truth, sample_lda, sample_mixture
-    from bayou.data.synthetic import Truth, sample_hdp, sample_lda
+    from bayou.data.synthetic import Truth, sample_hdp, sample_lda, sample_mixture
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
 
