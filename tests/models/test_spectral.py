@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from bayou import LDA, Corpus, IncrementalEM, OnlineLDA, SpectralLDA, SpectralLeader, StepwiseEM
+from bayou import (
+    LDA,
+    Corpus,
+    IncrementalEM,
+    OnlineLDA,
+    SpectralLDA,
+    SpectralLeader,
+    StepwiseEM,
+    TopicTracker,
+)
 from bayou.data import DoubtWarning
 from bayou.data.synthetic import sample_lda, sample_mixture
 from bayou.metrics import matched_l1
@@ -202,3 +211,15 @@ def test_a_stream_keeps_its_number_of_topics():
         StepwiseEM(exponent=0.4).fit(CORPUS[:10])
     with pytest.raises(ValueError, match="alpha0"):
         SpectralLDA(alpha0=0.0).fit(CORPUS[:10])
+
+
+def test_a_tracker_starts_from_the_spectral_answer():
+    corpus, truth = sample_lda(400, 4, 60, doc_length=40, seed=3)
+    settings = {"n_topics": 4, "n_sweeps": 4, "n_starts": 1, "random_state": 0}
+    error = {
+        start: matched_l1(
+            truth.topics, TopicTracker(start=start, **settings).fit(corpus).components_
+        )
+        for start in ("random", "spectral")
+    }
+    assert error["spectral"] < error["random"]

@@ -70,6 +70,8 @@ class TopicTracker(TopicEstimator):
         Documents against the counts of the sweep before, or exact, one token after the other.
     n_sweeps, burn_in : int
         Sweeps over a slice, and those before any is kept (None: half). Every fifth is kept.
+    start : {"random", "spectral"}
+        Where the first slice starts: anywhere, or at topics solved for from its moments (`SpectralLDA`).
     n_starts : int
         Times that the first slice is learned; the best one is kept. All later slices rest on it.
     weight : float
@@ -144,6 +146,7 @@ class TopicTracker(TopicEstimator):
     inference: str = "snapshot"
     n_sweeps: int = 100
     burn_in: int | None = None
+    start: str = "random"
     n_starts: int = 3
     weight: float = 0.2
     strength: float | str | None = None
@@ -459,6 +462,7 @@ class TopicTracker(TopicEstimator):
         parse_width(p.slice_by)
         resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
         one_of("inference", p.inference, ("snapshot", "gibbs"))
+        one_of("start", p.start, ("random", "spectral"))
         one_of("scale", p.scale, ("strength", "counts"))
         one_of("late", p.late, ("next", "drop"))
         for name in ("max_topics", "dead_after", "window", "max_terms", "forget_after"):

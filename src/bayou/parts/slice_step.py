@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import rng
-from bayou.parts import judging, lineage, prior, slots, tracking
+from bayou.parts import judging, lineage, prior, slots, spectral, tracking
 from bayou.parts.judging import Judged
 from bayou.parts.lineage import Event, Measured
 from bayou.parts.slots import State
@@ -50,6 +50,10 @@ def first(
         known = _with_fixed(known, fixed, p)
     tokens = tokens_of(pairs)
     begin = (known.rows / known.mass).astype(np.float32) if n_fixed else None
+    if p.start == "spectral":
+        solved = spectral.lda_start(pairs, n_terms, n_topics - n_fixed, seed)
+        rows = solved / np.maximum(solved.sum(axis=0), np.float32(1e-30))
+        begin = np.ascontiguousarray(np.hstack([fixed, rows]), dtype=np.float32)
     how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
     found, best = None, -np.inf
     for start in range(p.n_starts):
