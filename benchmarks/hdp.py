@@ -10,7 +10,7 @@ compiling before the clock, evaluation outside it. Every model has beta = 0.05 a
 topics and its own prior of a document, EM fold-in on up to 1,000 test documents. ``completion`` scores one
 half of a document's tokens after seeing the other; ``same-words`` scores the very tokens that were seen.
 tomotopy and gensim get at least the CPU time that HDP took. LDA is ours, its point estimate and its exact
-sampler (as many sweeps as HDP), alpha learned, with the number of topics that does best on the test documents.
+sampler (as many sweeps as HDP), alpha learned, each with several numbers of topics.
 """
 
 from __future__ import annotations
