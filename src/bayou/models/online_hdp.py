@@ -331,7 +331,8 @@ class OnlineHDP(TopicStream):
     def n_topics_interval(self, *, level: float = 0.9, large: bool = False) -> tuple[int, int]:
         """Ends between which the number of topics in use lies, in a corpus of D documents.
 
-        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned: that another seed or other documents would have taught otherwise is not in it.
+        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned:
+        that another seed or other documents would have taught otherwise is not in it.
         """
         check_is_fitted(self)
         number("level", level, 0.0, 1.0)
