@@ -130,7 +130,7 @@ def test_a_new_theme_is_born_in_a_spare_slot_and_an_old_one_dies(inference):
     if inference == HYBRID:
         for _ in range(10):  # topics that are alike become one, those nobody needs die
             model.partial_fit(corpus[:200])
-    before, n_born = set(model.topic_ids_.tolist()), model.state_.n_born
+    before, n_born = set(model.state_.ids.tolist()), model.state_.n_born
     assert (model.state_.ids == root.SPARE).any()
     model.partial_fit(corpus[200:])
     s = model.state_

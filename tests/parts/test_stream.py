@@ -1,5 +1,7 @@
 """Mini-batches against slow twins; the common factor; the mass of the counts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -135,3 +137,14 @@ def test_the_start_is_noise_with_the_mass_asked_for():
     empty = topics.pairs_of(csr_array(np.zeros((2, N_TERMS), np.float32)))
     g = stream.start(empty, N_TERMS, 3, 1.0, 4, serial)
     assert np.isfinite(g.raw).all()
+
+
+def test_the_pace_of_a_stream():
+    p = SimpleNamespace(tau=3.0, kappa=0.7, n_docs=None)
+    assert stream.pace(4, 20, 5, p) == (5, 25, 8.0**-0.7, 5.0, False)
+    p.n_docs = 20
+    assert stream.pace(4, 20, 5, p) == (5, 25, 8.0**-0.7, 4.0, True)
+    assert not stream.pace(4, 19, 5, p).again
+    for kappa in (0.6, 1.0):
+        summed = sum((10.0 + t) ** -kappa for t in range(1, 201))
+        assert stream.renewals(200, 10.0, kappa) == pytest.approx(summed, rel=0.02)

@@ -21,6 +21,7 @@ from bayou.kernels.compile import jit
 from bayou.kernels.draw import draw_beta, draw_dirichlet_into
 from bayou.kernels.rng import BATCH_BIRTHS, BATCH_ROOT, BATCH_TABLES, key, uniform
 from bayou.kernels.tables import draw_tables, expected_tables
+from bayou.kernels.token import count_document
 
 FREE, KNOWN, NEWBORN = 0, 1, 2
 
@@ -130,14 +131,6 @@ def seat_tokens(z, tokens, topics, share, own, before, prior, b0, seed, sweep):
 
 
 @jit
-def _count_doc(doc_row, z, lo, hi):
-    for k in range(doc_row.size):
-        doc_row[k] = 0
-    for i in range(lo, hi):
-        doc_row[z[i]] += 1
-
-
-@jit
 def draw_shares(share, z, indptr, known_tables, b1, b0, seed, sweep):
     """Tables of every document given its topics, then g and the rest given all tables."""
     n_topics = share.size - 1
@@ -149,7 +142,7 @@ def draw_shares(share, z, indptr, known_tables, b1, b0, seed, sweep):
     mass[n_topics] = b0
     for d in range(indptr.size - 1):
         stream[0] = key(seed, BATCH_TABLES, sweep, d)
-        _count_doc(doc_row, z, indptr[d], indptr[d + 1])
+        count_document(doc_row, z, indptr[d], indptr[d + 1])
         for k in range(n_topics):
             if doc_row[k] > 0:
                 mass[k] += draw_tables(stream, doc_row[k], b1 * share[k])
@@ -162,7 +155,7 @@ def count_tables(out, z, indptr, share, b1):
     """``out[k]`` += E[s_dk] of all documents given their topics and g."""
     doc_row = np.empty(out.size, np.int64)
     for d in range(indptr.size - 1):
-        _count_doc(doc_row, z, indptr[d], indptr[d + 1])
+        count_document(doc_row, z, indptr[d], indptr[d + 1])
         for k in range(out.size):
             if doc_row[k] > 0:
                 out[k] += expected_tables(np.float64(doc_row[k]), b1 * share[k])

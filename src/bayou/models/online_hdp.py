@@ -33,9 +33,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.kernels.rng import KEPT_OUT
 from bayou.parameters import number, one_of
-from bayou.parts import births, hybrid, merge, root, stream, topics
+from bayou.parts import births, hybrid, kept_out, merge, root, stream, topics
 from bayou.parts.tables import expected_tables
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -43,8 +42,7 @@ from bayou.run import checkpoint
 from bayou.topic_stream import TopicStream, check_state
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
-_UNRIPE = 7  # times that the memory is renewed before topics are first merged
-_ROUNDS = 4  # of documents kept out, sampled and reckoned with in turn
+_UNRIPE = 7  # renewals of the stream's memory before topics are merged: young ones are all alike
 _KEPT_OUT = (20, 100)  # one document in so many, and how many at most
 _LEAST, _MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
 
@@ -90,84 +88,63 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
 
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One mini-batch: local inference under the topics as they are, the blend, births and deaths."""
-    n_seen, step = state.n_seen + corpus.n_docs, state.step + 1
-    rho = (p.tau + step) ** -p.kappa
-    gain = (p.n_docs or n_seen) / corpus.n_docs
-    again = p.n_docs is not None and state.n_seen >= p.n_docs  # more than there are: read before
+    pace = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
     tokens = topics.Tokens(*corpus.tokens())
-    local = stream.Local(np.zeros(0), state.beta, p.burn_in, p.n_samples, seed, step, again)
-    before, with_births = stream.Global(state.raw, state.scale, state.topic), p.inference == BIRTHS
-    rates = (0.0, gain) if with_births and not state.n_born else (rho, rho * gain)
-    if with_births:
-        local = local._replace(alpha=np.array([state.alpha]))
-        known = (state.tables, state.ids != root.SPARE, state.gamma)
-        after, opened = births.step(before, known, tokens, local, rates, each)
-    else:
-        mass = state.alpha * root.shares(state.tables, state.gamma)
-        after, lists = hybrid.step(before, tokens, local._replace(alpha=mass), rho, gain, each)
-        opened = hybrid.doc_tables(lists, tokens, mass)
-    tables = (1.0 - rates[0]) * state.tables + rates[1] * opened
-    alpha, gamma = state.alpha, state.gamma
-    if p.learn_alpha and not again:
+    local = stream.Local(
+        np.array([state.alpha]), state.beta, p.burn_in, p.n_samples, seed, pace.step, pace.again
+    )
+    after, tables, opened = _read(state, tokens, local, pace, p, each)
+    alpha = state.alpha
+    if p.learn_alpha and not pace.again:
         lengths = np.diff(tokens.indptr).astype(np.float64)
-        found = root.document_concentration(alpha, float(opened.sum()), lengths, gain)
-        alpha = (1.0 - rho) * alpha + rho * found
-    names, dead = root.settled(root.Names(state.ids, state.n_born, state.n_died), tables)
-    if with_births:
-        dead = np.flatnonzero(
-            names.ids == root.SPARE
-        )  # no topic waits to be born: what is not kept is gone
-    after.raw[:, dead], after.topic[dead], tables[dead] = 0.0, 0.0, 0.0
-    if p.merge and not with_births and _is_ripe(step, p.tau, p.kappa):
-        live = root.living(names, tables, after.topic)
-        names = merge.merged(after, tables, names, live, state.beta)
+        found = root.document_concentration(alpha, opened, lengths, pace.gain)
+        alpha = (1.0 - pace.rho) * alpha + pace.rho * found
+    names = _settled(state, after, tables, p, pace.step)
+    gamma = state.gamma
     if p.learn_gamma:
-        n_topics = int((names.ids != root.SPARE).sum()) if with_births else None
+        n_topics = int((names.ids != root.SPARE).sum()) if p.inference == BIRTHS else None
         gamma = root.root_concentration(gamma, tables, n_topics)
     return State(
-        step, n_seen, *after, tables, alpha, gamma, state.beta, *names, state.scores, state.score_steps
+        pace.step, pace.n_seen, *after, tables, alpha, gamma, state.beta, *names, state.scores,
+        state.score_steps,
     )  # fmt: skip
 
 
-def _is_ripe(step: int, tau: float, kappa: float) -> bool:
-    """Whether topics are merged at this step: each time that the stream's memory has been renewed once more.
+def _read(
+    state: State,
+    tokens: topics.Tokens,
+    local: stream.Local,
+    pace: stream.Pace,
+    p: SimpleNamespace,
+    each: Each,
+) -> tuple[stream.Global, F64, float]:
+    """Counts and tables with those of the batch blended in, and how many tables the batch has opened."""
+    before, rho, gain = stream.Global(state.raw, state.scale, state.topic), pace.rho, pace.gain
+    if p.inference == BIRTHS:
+        # where nothing is known yet, nothing is lost and the batch stands for the corpus
+        rates = (rho, rho * gain) if state.n_born else (0.0, gain)
+        known = (state.tables, state.ids != root.SPARE, state.gamma)
+        after, opened = births.step(before, known, tokens, local, rates, each)
+    else:
+        rates, mass = (rho, rho * gain), state.alpha * root.shares(state.tables, state.gamma)
+        after, lists = hybrid.step(before, tokens, local._replace(alpha=mass), rho, gain, each)
+        opened = hybrid.doc_tables(lists, tokens, mass)
+    return after, (1.0 - rates[0]) * state.tables + rates[1] * opened, float(opened.sum())
 
-    The sum of step sizes counts these times. The first few are passed over: topics that have only begun to
-    differ are all alike.
-    """
-    before, now = (int(_renewed(t, tau, kappa)) for t in (step - 1, step))
-    return now > max(before, _UNRIPE)
 
-
-def _renewed(step: int, tau: float, kappa: float) -> float:
-    """The sum of (tau + t)^-kappa up to a step, by its integral."""
-    ends = np.array([tau, tau + step])
-    return float(
-        np.diff(np.log(ends) if kappa == 1.0 else ends ** (1.0 - kappa) / (1.0 - kappa))[0]
-    )
-
-
-def judged_alpha(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> float:
-    """alpha as documents want it that the topics have not learned from.
-
-    Documents of which the topics were made look simpler than new ones, and would press it down: on Daily Kos
-    to 2.4, where documents kept out want 5.3.
-    """
-    tokens, alpha = topics.Tokens(*corpus.tokens()), state.alpha
-    lengths = np.diff(tokens.indptr).astype(np.float64)
-    known, share = (
-        stream.Global(state.raw, state.scale, state.topic),
-        root.shares(state.tables, state.gamma),
-    )
-    for i in range(_ROUNDS):
-        step = state.step * _ROUNDS + i
-        local = stream.Local(alpha * share, state.beta, p.burn_in, p.n_samples, seed, step)
-        frozen = hybrid.frozen(known, tokens, local)
-        _, lists = hybrid.sample(frozen, tokens, local, each, KEPT_OUT)
-        for _ in range(_ROUNDS):
-            opened = float(hybrid.doc_tables(lists, tokens, alpha * share).sum())
-            alpha = root.document_concentration(alpha, opened, lengths, 1.0)
-    return alpha
+def _settled(
+    state: State, g: stream.Global, tables: F64, p: SimpleNamespace, step: int
+) -> root.Names:
+    """Who is born and who dies, and who become one; what the dead still have is cleared in place."""
+    names, dead = root.settled(root.Names(state.ids, state.n_born, state.n_died), tables)
+    if p.inference == BIRTHS:
+        dead = np.flatnonzero(names.ids == root.SPARE)  # here no topic waits to be born
+    g.raw[:, dead], g.topic[dead], tables[dead] = 0.0, 0.0, 0.0
+    renewed = [int(stream.renewals(t, p.tau, p.kappa)) for t in (step - 1, step)]
+    if p.merge and p.inference == HYBRID and renewed[1] > max(renewed[0], _UNRIPE):
+        live = root.living(names, tables, g.topic)
+        names = merge.merged(g, tables, names, live, state.beta)
+    return names
 
 
 def posterior(state: State, vocabulary: Any) -> Posterior:
@@ -296,7 +273,11 @@ class OnlineHDP(TopicStream):
     def _after_pass(self, state: State, p: SimpleNamespace, each: Each) -> State:
         if p.kept_out is None:
             return state
-        return state._replace(alpha=judged_alpha(state, p.kept_out, p, self.seed_, each))
+        tokens, share = topics.Tokens(*p.kept_out.tokens()), root.shares(state.tables, state.gamma)
+        g = stream.Global(state.raw, state.scale, state.topic)
+        local = stream.Local(share, state.beta, p.burn_in, p.n_samples, self.seed_, state.step)
+        alpha = kept_out.judged_alpha(g, state.alpha, share, tokens, local, each)
+        return state._replace(alpha=alpha)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
@@ -331,7 +312,8 @@ class OnlineHDP(TopicStream):
     def n_topics_interval(self, *, level: float = 0.9, large: bool = False) -> tuple[int, int]:
         """Ends between which the number of topics in use lies, in a corpus of D documents.
 
-        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned: that another seed or other documents would have taught otherwise is not in it.
+        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned:
+        that another seed or other documents would have taught otherwise is not in it.
         """
         check_is_fitted(self)
         number("level", level, 0.0, 1.0)

@@ -66,10 +66,7 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
 
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One mini-batch: local inference under the current topics, then the blend."""
-    n_seen, step = state.n_seen + corpus.n_docs, state.step + 1
-    rho = (p.tau + step) ** -p.kappa
-    gain = (p.n_docs or n_seen) / corpus.n_docs
-    again = p.n_docs is not None and state.n_seen >= p.n_docs  # more than there are: read before
+    step, n_seen, rho, gain, again = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
     local = stream.Local(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
     before = stream.Global(state.raw, state.scale, state.topic)
     if p.inference == "hybrid":

@@ -15,7 +15,9 @@ from bayou.parts.root import SPARE, Names
 from bayou.parts.stream import Global
 from bayou.parts.topics import F32, F64, I64
 
-ALIKE = 0.6  # cosine of square roots from which on a pair is looked at
+# Cosine of square roots from which on a pair is looked at. On Daily Kos merging from 0.6 on costs 0.05 nats a
+# token of held-out text, from 0.8 on 0.02, from 0.9 on nothing; planted duplicates are above 0.9.
+ALIKE = 0.9
 
 
 def evidence(counts: F64, beta: float) -> F64:

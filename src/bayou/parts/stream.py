@@ -10,6 +10,7 @@ latent Dirichlet allocation. KDD 2013.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,31 @@ class Local(NamedTuple):
     seed: int
     step: int
     again: bool = False  # whether these documents are in the topics already
+
+
+class Pace(NamedTuple):
+    """Where a stream stands after one more mini-batch, and what that is worth."""
+
+    step: int
+    n_seen: int
+    rho: float
+    gain: float  # D / |M|
+    again: bool  # more documents than there are: these were read before
+
+
+def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> Pace:
+    """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or as many as have come."""
+    seen, next_step = n_seen + n_batch, step + 1
+    gain = (p.n_docs or seen) / n_batch
+    again = p.n_docs is not None and n_seen >= p.n_docs
+    return Pace(next_step, seen, (p.tau + next_step) ** -p.kappa, gain, again)
+
+
+def renewals(step: int, tau: float, kappa: float) -> float:
+    """How often the memory of a stream has been renewed: the sum of rho_t up to a step, by its integral."""
+    ends = np.array([tau, tau + step])
+    powers = np.log(ends) if kappa == 1.0 else ends ** (1.0 - kappa) / (1.0 - kappa)
+    return float(powers[1] - powers[0])
 
 
 def start(pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, each: Each) -> Global:
