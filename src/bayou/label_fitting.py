@@ -27,7 +27,9 @@ _FEW = 20  # documents with labels below which none are held out
 _MOST_HELD = 2000
 _MOST_SIZED = 2500  # documents that the number of labels is learned from
 AUTO = "auto"
-_MARGIN = 0.005  # of micro-F1: thresholds lose a little when the model has learned from all documents
+_MARGIN = (
+    0.005  # of micro-F1: thresholds lose a little when the model has learned from all documents
+)
 
 
 class Task(NamedTuple):
@@ -84,8 +86,8 @@ def tuned(
 def respond(task: Task, rule: str, shares: F64, judged: Task) -> LabelResponse:
     """How scores become answers, from training documents and from shares of documents held out.
 
-    With "auto" thresholds where they have the clearly better micro-F1 for the documents held out, fitted to one
-    half of them and judged on the other. The training documents must not be those held out then.
+    With "auto" thresholds where they have the clearly better micro-F1 for the documents held out, fitted to
+    one half of them and judged on the other. The training documents must not be those held out then.
     """
     of, none = task.labels, np.zeros(0)
     if of.kind != MULTI_LABEL:
