@@ -195,7 +195,9 @@ def trees(name: str, only: str | None, n_chains: int, n_orders: int) -> None:
             row(title, orders(size))
     for title, size in (("ECC", 1), ("EBCC", block)):
         if not only or only in title:
-            many = BlockChainEnsemble(tree, n_chains=n_chains, block_size=size, random_state=0)
+            many = BlockChainEnsemble(
+                tree, n_chains=n_chains, block_size=size, bootstrap=True, random_state=0
+            )
             row(f"{title}, {n_chains} chains", [measured(many, train, test)])
 
 
