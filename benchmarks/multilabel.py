@@ -166,7 +166,7 @@ def measured(model: Any, train: Any, test: Any) -> dict[str, float]:
     return {name: report[name] for name in TREE_SHOWN}
 
 
-def trees(name: str, n_chains: int, n_orders: int) -> None:
+def trees(name: str, only: str | None, n_chains: int, n_orders: int) -> None:
     """Chains and block chains of trees: the median of random orders, and ensembles of them."""
     X, Y = matrices_of(name)
     order = np.random.default_rng(0).permutation(len(X))
@@ -189,18 +189,23 @@ def trees(name: str, n_chains: int, n_orders: int) -> None:
         return [measured(model, train, test) for model in made]
 
     block = max(2, min(10, n_labels // 2))
-    row("binary relevance", orders(n_labels))
-    row("CC", orders(1))
-    row(f"BCC, blocks of {block}", orders(block))
+    single = (("binary relevance", n_labels), ("CC", 1), (f"BCC, blocks of {block}", block))
+    for title, size in single:
+        if not only or only in title:
+            row(title, orders(size))
     for title, size in (("ECC", 1), ("EBCC", block)):
-        many = BlockChainEnsemble(tree, n_chains=n_chains, block_size=size, random_state=0)
-        row(f"{title}, {n_chains} chains", [measured(many, train, test)])
+        if not only or only in title:
+            many = BlockChainEnsemble(
+                tree, n_chains=n_chains, block_size=size, bootstrap=True, random_state=0
+            )
+            row(f"{title}, {n_chains} chains", [measured(many, train, test)])
 
 
-def speed() -> None:
+def speed(only: str | None) -> None:
     """Tokens of training a second of CPU beside tomotopy, and documents scored a second with many labels."""
     print("\n| data | labels | model | sweeps | tokens / CPU s |\n| --- | --- | --- | --- | --- |")
-    for name in ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90"):
+    sets = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90")
+    for name in [only] if only else sets:
         train, _ = split_of(name)
         few = {"rule": "scut", "validation_share": 0.0, "n_threads": 1, "random_state": 0}
         models = {
@@ -219,6 +224,8 @@ def speed() -> None:
         got = tomotopy(train, train[:1], n_sweeps=20)
         rate = train.n_tokens * 20 / got.train_s
         print(f"| {name} | {train.n_labels} | tomotopy LLDA | 20 | {rate:,.0f} |", flush=True)
+    if only not in (None, "mulan_delicious"):
+        return
     train, test = split_of("mulan_delicious")
     print("\n| model | labels | chains | documents / CPU s |\n| --- | --- | --- | --- |")
     for kind, n in (
@@ -244,7 +251,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("topics", "trees", "speed"))
     parser.add_argument("--data", help="one set instead of all")
-    parser.add_argument("--model", help="rows of the topics section whose name holds this")
+    parser.add_argument("--model", help="rows whose name holds this")
     parser.add_argument("--chains", type=int, default=10)
     parser.add_argument("--orders", type=int, default=5)
     args = parser.parse_args()
@@ -253,9 +260,9 @@ def main() -> None:
             topics(name, args.model, args.chains)
     if args.only in (None, "trees"):
         for name in [args.data] if args.data else TREE_SETS:
-            trees(name, 2 * args.chains, args.orders)
+            trees(name, args.model, 2 * args.chains, args.orders)
     if args.only in (None, "speed"):
-        speed()
+        speed(args.data)
 
 
 if __name__ == "__main__":

@@ -242,3 +242,16 @@ def test_bad_parameters_are_named(data, name, value):
 def test_chains_make_no_files():
     assert not hasattr(BlockClassifierChain(LOGISTIC), "save")
     assert not hasattr(BlockChainEnsemble(LOGISTIC), "save")
+
+
+def test_bootstrap_gives_every_chain_documents_of_its_own():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 2, (40, 2))
+    tree = DecisionTreeClassifier(random_state=0)
+    how = {"n_chains": 4, "block_size": 2, "random_state": 0, "max_similarity": 1.0}
+    plain = BlockChainEnsemble(tree, **how).fit(X, Y)
+    drawn = BlockChainEnsemble(tree, bootstrap=True, **how).fit(X, Y)
+    again = BlockChainEnsemble(tree, bootstrap=True, n_jobs=2, **how).fit(X, Y)
+    np.testing.assert_array_equal(drawn.predict_proba(X), again.predict_proba(X))
+    assert set(np.unique(plain.predict_proba(X))) <= {0.0, 1.0}  # the same tree four times
+    assert len(np.unique(drawn.predict_proba(X))) > 2

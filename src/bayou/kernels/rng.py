@@ -68,6 +68,7 @@ BASIS = 85
 STARTS = 86
 RESERVOIR = 87
 MIXTURE = 88
+BOOTSTRAP = 60
 
 
 @jit
@@ -104,6 +105,17 @@ def uniform(stream):
 def below(stream, n):
     """A uniform integer in 0 .. n - 1; the bias is under n / 2**53."""
     return np.int64(uniform(stream) * n)
+
+
+@jit
+def with_replacement(n, k):
+    """n numbers of 0 .. n - 1 drawn one by one, with repetitions, determined by the key."""
+    stream = np.empty(1, np.uint64)
+    stream[0] = k
+    out = np.empty(n, np.int64)
+    for i in range(n):
+        out[i] = below(stream, n)
+    return out
 
 
 @jit
