@@ -17,6 +17,7 @@ from bayou.cli.evaluate import evaluate
 from bayou.cli.explain import explain
 from bayou.cli.fit import fit
 from bayou.cli.inspect import inspect
+from bayou.cli.labels import labels
 from bayou.cli.models import models
 from bayou.cli.predict import predict
 from bayou.cli.report import report
@@ -74,7 +75,7 @@ def _main(
 
 for _panel, _verbs in {
     "Begin": (demo, fit, report),
-    "Use a model": (predict, explain, topics, evaluate, update),
+    "Use a model": (predict, explain, topics, evaluate, update, labels),
     "Look around": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:
