@@ -66,7 +66,7 @@ def followed(model: Any, train: Corpus, every: int) -> tuple[list[tuple[int, flo
     ends = list(range(0, train.n_docs, BLOCK))
     rows, seconds = [], 0.0
     kept: list[tuple[csr_array, np.ndarray]] = []
-    cuts = {int(x) for x in np.linspace(0, len(ends) - 1, STRETCHES + 1)[1:]}
+    cuts = {int(x) for x in np.linspace(0, len(ends) - 1, STRETCHES + 1)[1:]} - {0}
     for i, lo in enumerate(ends):
         block = train[lo : lo + BLOCK]
         if i:

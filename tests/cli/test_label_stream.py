@@ -48,3 +48,36 @@ def test_a_stream_brings_labels_and_may_be_cut_anywhere(invoke, tmp_path, model)
     )
     assert found["documents"] == 90
     assert found["micro-F1"] > 0.5
+
+
+def test_labels_are_listed_and_changed(invoke, tmp_path):
+    (tmp_path / "first.jsonl").write_text(lines(rows(60, 0)))
+    fit = ("fit", "first.jsonl", "--label", "tags", *KEEP_ALL, "--seed", "1")
+    invoke(*fit, "-m", "online-labeled-lda", "-o", "m.bayou")
+    said = [json.loads(line) for line in invoke("labels", "m.bayou", "--json").stdout.splitlines()]
+    assert [(row["number"], row["label"]) for row in said] == [
+        (0, "beast"),
+        (1, "fruit"),
+        (2, "wolfish"),
+    ]
+    done = invoke("labels", "m.bayou", "--add", "new", "--remove", "fruit", "-o", "n.bayou")
+    assert [line.split()[::2] for line in done.stdout.splitlines()] == [
+        ["0", "beast"], ["2", "wolfish"], ["3", "new"],
+    ]  # fmt: skip
+    invoke("labels", "n.bayou", "--merge", "beast", "--merge", "wolfish", "--into", "animal")
+    done = invoke("labels", "n.bayou", "--split", "animal", "--into", "cat", "--into", "wolf")
+    assert [line.split()[2] for line in done.stdout.splitlines()] == ["new", "cat", "wolf"]
+    assert "classes_" in dir(bayou.load(tmp_path / "m.bayou"))
+    for words in (
+        ("--merge", "beast"),
+        ("--into", "x"),
+        ("--merge", "beast", "--split", "fruit", "--into", "x"),
+        ("--merge", "beast", "--merge", "fruit", "--into", "x", "--into", "y"),
+    ):
+        assert "--" in invoke("labels", "m.bayou", *words, code=2).stderr
+    assert "not among" in invoke("labels", "m.bayou", "--remove", "nobody", code=1).stderr
+    invoke(*fit, "-m", "labeled-lda", "-o", "whole.bayou")
+    assert "settled" in invoke("labels", "whole.bayou", "--add", "x", code=2).stderr
+    assert "beast" in invoke("labels", "whole.bayou").stdout
+    invoke("fit", "first.jsonl", "-k", "2", *KEEP_ALL, "-o", "lda.bayou")
+    assert "no labels" in invoke("labels", "lda.bayou", code=2).stderr

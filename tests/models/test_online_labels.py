@@ -92,7 +92,9 @@ def test_one_batch_of_everything_comes_near_the_batch_model(corpus):
 
 
 def test_one_topic_is_the_smoothed_frequency_of_labels(corpus):
-    model = OnlineDependencyLDA(n_topics=1, n_chains=1, batch_size=40, mix=1.0).fit(corpus)
+    model = OnlineDependencyLDA(
+        n_topics=1, n_chains=1, batch_size=40, mix=1.0, scoring="tokens"
+    ).fit(corpus)
     total = corpus.labels.nnz
     mean = model.state_.shares * total
     np.testing.assert_allclose(

@@ -18,6 +18,7 @@ from bayou.cli.explain import explain
 from bayou.cli.fit import fit
 from bayou.cli.ingest import stream_
 from bayou.cli.inspect import inspect
+from bayou.cli.labels import labels
 from bayou.cli.models import models
 from bayou.cli.predict import predict
 from bayou.cli.report import report
@@ -76,7 +77,7 @@ def _main(
 
 for _panel, _verbs in {
     "Begin": (demo, fit, report, track),
-    "Use a model": (predict, explain, topics, evaluate, update, stream_),
+    "Use a model": (predict, explain, topics, evaluate, update, stream_, labels),
     "Look around": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:

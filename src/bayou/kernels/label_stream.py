@@ -7,6 +7,9 @@ document's labels, ``own`` = (labelptr, labels). ``by_term`` = (terms, termptr, 
 pairs by term.
 
 Nothing here is of size terms x labels; what is of size labels is one row of work space.
+
+[Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
+latent Dirichlet allocation. KDD 2013.
 """
 
 import numpy as np

@@ -48,9 +48,10 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
         Prior of a label's terms.
     beta_labels : float
         Prior of a topic's labels.
-    scoring : {"tokens", "document"}
-        Of new documents: every token is asked which label it belongs to, with what the topics say as a prior
-        (S1); or the labels of the document are inferred with it (S2).
+    scoring : {"document", "tokens"}
+        Of new documents: the labels of the document are inferred with what the topics say as a prior (S2); or
+        every token is asked which label it belongs to, with that prior (S1), which is quicker and a little
+        better for rare labels.
     strength : float
         Tokens that the topics' prior is worth in ``scoring="document"``; zero: as many as the document has.
     mix : float or None
@@ -85,7 +86,7 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     n_chains: int = 5
     gamma: float = 0.1
     beta_labels: float = 0.01
-    scoring: str = "tokens"
+    scoring: str = "document"
     strength: float = 100.0
     mix: float | None = None
     n_label_rounds: int = 5
