@@ -120,7 +120,7 @@ def _examples(data: chains.Data, numbers: bool) -> Examples:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPClassifier(_MedHDP, MarginClassifier):
+class MedHDPClassifier(MarginClassifier, _MedHDP):
     """Max-margin topic model for classes or labels that finds the number of its topics.
 
     Parameters
@@ -170,7 +170,7 @@ class MedHDPClassifier(_MedHDP, MarginClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPRegressor(_MedHDP, MarginRegressor):
+class MedHDPRegressor(MarginRegressor, _MedHDP):
     """Max-margin topic model for numbers that finds the number of its topics.
 
     Parameters
