@@ -69,8 +69,14 @@ bench: $(VENV)/.bench  ## compare speed and held-out likelihood with other libra
 	$(BIN)/python benchmarks/lda.py --corpus arxiv_big --topics 100 --seeds 1 --only level
 	$(BIN)/python benchmarks/max_margin.py
 	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/multilabel.py
+	$(BIN)/python benchmarks/online_labels.py
+	$(BIN)/python benchmarks/hdp.py
+	$(BIN)/python benchmarks/online_hdp.py
 	$(BIN)/python benchmarks/med_hdp.py
-	$(BIN)/python benchmarks/multi_label.py
+	$(BIN)/python benchmarks/tracking.py
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/spectral.py
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is an error
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build

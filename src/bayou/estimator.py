@@ -20,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame
+from bayou.data.counts import is_frame, moved
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.vocabulary import Vocabulary
 from bayou.homes import HOMES
 from bayou.run.loop import Callback
 
@@ -99,14 +100,30 @@ class Estimator(BaseEstimator):
             if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
                 return corpus
             columns = np.array([mine.get(term, -1) for term in corpus.vocabulary])
-            moved = _moved(corpus.counts, columns, len(mine))
-            return replace(corpus, counts=moved, vocabulary=mine)
+            counts = moved(corpus.counts, columns, len(mine))
+            return replace(corpus, counts=counts, vocabulary=mine)
         if corpus.n_terms != self.n_features_in_:
             raise DataError(
                 f"the corpus has {corpus.n_terms} terms, {type(self).__name__} was fitted on "
                 f"{self.n_features_in_}; give both a vocabulary and they are matched by name"
             )
         return corpus
+
+    def _change_terms(self, keep: NDArray[np.int64], names: Vocabulary) -> float:
+        """Keep the columns ``keep`` in that order, and add one for each further name.
+
+        For models of a stream that have `_with_terms`. Gives the tokens that were counted for the columns
+        that are let go.
+        """
+        gone = self._with_terms(keep, len(names) - len(keep))
+        self._names: Vocabulary | None = names
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        return gone
+
+    def _with_terms(self, keep: NDArray[np.int64], n_new: int) -> float:
+        """Columns ``keep``, then ``n_new`` that know the prior alone; models of a stream have their own."""
+        raise DataError(f"the vocabulary of {type(self).__name__} cannot grow; leave out growth")
 
     def _parameters(self) -> SimpleNamespace:
         """The fields as a namespace, for functions that know no estimator."""
@@ -227,19 +244,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is damaged, is not a model of bayou, or was written by a later version.
     """
-    arrays, manifest = container.load(path)
+    return model_of(*container.load(path), Path(path).name)
+
+
+def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], name: str) -> Any:
+    """The model whose file, called ``name`` in messages, holds these."""
     _meet_all()
     what = manifest.get("kind")
     reader = readers.get(what) if isinstance(what, str) else None
     if reader is None:
         raise ModelFileError(
-            f"{Path(path).name} holds {what or 'something else'!r}, not a model; "
+            f"{name} holds {what or 'something else'!r}, not a model; "
             "a checkpoint is given to fit(..., checkpoint=)"
         )
     try:
         return reader(arrays, manifest)
     except ModelFileError as error:
-        raise ModelFileError(f"{Path(path).name}: {error}") from None
+        raise ModelFileError(f"{name}: {error}") from None
 
 
 def _meet_all() -> None:
@@ -280,14 +301,6 @@ def _bounded(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _moved(counts: csr_array, columns: NDArray[np.int64], n_terms: int) -> csr_array:
-    """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
-    to = columns[counts.indices]
-    keep = to >= 0
-    ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
-    return csr_array((counts.data[keep], to[keep], ends), shape=(counts.shape[0], n_terms))
-
-
 def _jsonable(name: str, value: Any) -> Any:
     """A parameter as JSON; a random generator is left to the seed it came to."""
     if isinstance(value, np.ndarray | np.generic):
@@ -296,6 +309,8 @@ def _jsonable(name: str, value: Any) -> Any:
         return value
     if isinstance(value, Sequence):
         return [_jsonable(name, v) for v in value]
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(name, v) for key, v in value.items()}
     if name == "random_state":
         return None
     raise ModelFileError(f"the parameter {name} = {value!r} cannot be written to a model file")

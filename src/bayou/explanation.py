@@ -104,6 +104,70 @@ class MarginExplanation:
         return np.asarray(self.shares * self.weights[:, task], np.float64)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelExplanation:
+    """Which terms of a document voted for which labels, and which topics over labels pulled them.
+
+    ``base + votes.sum(axis=0)`` is ``scores``, the share of each label, and so is
+    ``base + topic_parts.sum(axis=0)`` where there are topics over labels.
+
+    Parameters
+    ----------
+    classes : array
+        The labels.
+    terms : tuple of str
+        The terms of the document that some label has met.
+    counts : float64 array (terms,)
+    votes : float64 array (terms, labels)
+        What each term adds to the share of each label.
+    base : float64 array (labels,)
+        The part of the shares that no term decides: the prior's.
+    shares : float64 array (terms, topics)
+        What each term adds to the document's topics over labels; without columns where there are none.
+    links : float64 array (topics, labels)
+        Probability of each label in each topic [phi'].
+    prior : float64 array (topics,)
+        The prior's part of the document's topics.
+    n_given : int
+        How many labels the document is given.
+    """
+
+    classes: NDArray[Any]
+    terms: tuple[str, ...]
+    counts: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    base: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    links: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    n_given: int
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """What each term adds to each score (terms, labels)."""
+        return self.votes
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """What terms say beside the labels' own scores: nothing."""
+        return np.zeros_like(self.votes)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The shares that are explained (labels,)."""
+        return np.asarray(self.base + self.votes.sum(axis=0), np.float64)
+
+    @property
+    def topic_parts(self) -> NDArray[np.float64]:
+        """How much of what the terms add to each score each topic has pulled there (topics, labels)."""
+        total = self.shares.sum()
+        theta = self.shares.sum(axis=0) * (1.0 - self.prior.sum()) / (total or 1.0) + self.prior
+        pull = theta[:, None] * self.links
+        whole = pull.sum(axis=0)
+        part = np.divide(pull, whole, out=np.zeros_like(pull), where=whole > 0)
+        return np.asarray(part * self.votes.sum(axis=0), np.float64)
+
+
 def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explanation:
     """Explain the topic proportions of one document under fixed topics."""
     seen = dict.fromkeys(tokens)
@@ -112,11 +176,18 @@ def explain(post: Posterior, known: Vocabulary, tokens: Sequence[str]) -> Explan
     pairs = parts.pairs_of(counts)
     place = {int(v): i for i, v in enumerate(pairs.terms)}
     order = [place[known.index(term)] for term in terms]
+    proportions = post.transform(counts)[0]
+    base = post.alpha / (post.alpha.sum() + pairs.n_tokens)
+    if post.single:  # every token has the topic of its document
+        topics = np.tile(proportions, (len(order), 1))
+        base = np.zeros_like(proportions) if order else proportions
+    else:
+        topics = parts.pair_topics(post.rows, post.alpha, pairs)[order]
     return Explanation(
-        proportions=post.transform(counts)[0],
-        base=post.alpha / (post.alpha.sum() + pairs.n_tokens),
+        proportions=proportions,
+        base=base,
         terms=terms,
         counts=pairs.counts[order].astype(np.float64),
-        topics=parts.pair_topics(post.rows, post.alpha, pairs)[order],
+        topics=topics,
         unknown=tuple(token for token in seen if token not in known),
     )

@@ -21,9 +21,10 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import Estimator
 from bayou.parameters import number, one_of, whole
+from bayou.parts import columns
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.passive_aggressive import Examples, Weights
-from bayou.parts.topics import F64
+from bayou.parts.topics import F64, I64
 from bayou.posterior import unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
@@ -222,6 +223,18 @@ class LinearEstimator(Estimator, abstract=True):
             finally:
                 self._show(p, workers)
                 self.n_iter_ = self._shown.step
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        p = self._checked_parameters()
+        if p.precision == "full":
+            raise DataError("precision='full' has a fixed number of columns; use 'diagonal'")
+        both = self.state_, self.pending_
+        self.state_, self.pending_ = columns.moved_weights(
+            *both, keep, n_new, self._n_columns(), 1.0 / p.variance
+        )
+        with Workers(self.n_threads) as workers:
+            self._show(p, workers)
+        return 0.0
 
     def _show(self, p: SimpleNamespace, workers: Workers) -> None:
         """The weights with what the documents of the last, unfinished batch teach."""

@@ -17,9 +17,12 @@ from bayou.data.supervision import growth, merged_classes, read_labels, response
 from bayou.kernels.response import HINGE
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import number
-from bayou.parts import online_stream
+from bayou.parts import online_refit, online_stream
 from bayou.response import Response
 from bayou.supervised import TopicClassifier
+
+# factor on a yes of "averaging" where weights are refitted; 8 draws topics to rare labels
+YES = 3.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -51,7 +54,7 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
         self.seed_ = self._resolve_seed()
         self.__dict__.pop("state_", None)
         self._classes, self.multi_label_ = labels.classes, labels.kind == "multi-label"
-        self._learn_all(p, examples)
+        self._learn_all(self._checked_parameters(), examples)  # some follow from the labels
         return self
 
     def partial_fit(
@@ -85,7 +88,7 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
             )
             examples = self._examples(corpus, responses(labels), sample_weight, p, some=False)
             self._grow(every)
-        self._learn_more(p, examples)
+        self._learn_more(self._checked_parameters(), examples)
         return self
 
     def _grow(self, every: NDArray[Any]) -> None:
@@ -111,7 +114,8 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
 
     def _loss(self, p: SimpleNamespace) -> tuple[int, float, float, bool]:
         adapts = self.multi_label_ and p.gibbs and p.out_of_reach
-        factor = p.positive_cost or (0.0 if adapts else 1.0)
+        plain = YES if self.multi_label_ and not p.gibbs and self._refits() else 1.0
+        factor = p.positive_cost or (0.0 if adapts else plain)
         return HINGE, float(p.margin), float(factor), True
 
     def _checked_parameters(self) -> SimpleNamespace:
@@ -125,9 +129,15 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
         state, kind = self._current(), self._kind()
         n = len(state.mean) - 1  # the last task is what a class to come has seen
         none = np.zeros((0, len(state.topic), len(state.topic)))
+        weights, intercept = state.mean, 0.0
+        if len(state.bend):
+            weights = state.refitted
+        if len(state.bend) and kind == "multi-label":
+            level = online_refit.threshold(state.curve)
+            intercept = float(np.log1p(-level) - np.log(level))
         return Response(
-            kind=kind, classes=self._classes, weights=np.ascontiguousarray(state.mean[:n].T),
-            intercept=np.zeros(n), term_weight=self._term_weight(state), slope=np.ones(n),
+            kind=kind, classes=self._classes, weights=np.ascontiguousarray(weights[:n].T),
+            intercept=np.full(n, intercept), term_weight=self._term_weight(state), slope=np.ones(n),
             offset=np.zeros(n), share=1.0, noise=np.zeros(n), covariance=none,
             draws=np.zeros((0, len(state.topic), n), np.float32), centre=np.zeros(len(state.topic)),
         )  # fmt: skip
@@ -136,6 +146,8 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
     def response_(self) -> Response:  # type: ignore[override]
         """Weights as they are now; probabilities fitted to documents scored before they were learned."""
         rule, state = self._rule(), self._current()
+        if len(state.bend) and rule.kind != "multi-class":  # scores are log-odds as they are
+            return replace(rule, slope=np.ones(rule.n_tasks), offset=-rule.intercept)
         slope, offset = online_stream.calibrated(state, rule.kind, rule.n_tasks)
         return replace(rule, slope=slope, offset=offset)
 

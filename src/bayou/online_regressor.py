@@ -16,8 +16,11 @@ from bayou.data.supervision import bounded, read_targets
 from bayou.kernels.response import INSENSITIVE
 from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import number
-from bayou.parts import online_state, online_stream
+from bayou.parts import online_refit, online_state, online_stream
+from bayou.parts.online_state import State
+from bayou.parts.topics import F64
 from bayou.response import Response
+from bayou.run.shards import Workers
 from bayou.supervised import TopicRegressor
 
 
@@ -90,12 +93,28 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
         centre, deviation = online_state.scaling(state)
         slope, offset, noise = online_stream.corrected(state, n)
         scale = deviation * slope
+        if len(state.bend):
+            return self._refitted(state, noise)
         return Response(
             kind="regression", classes=np.arange(n),
             weights=np.ascontiguousarray((state.mean * scale[:, None]).T),
             intercept=centre * slope + offset, term_weight=self._term_weight(state),
             slope=np.ones(n), offset=np.zeros(n), share=1.0, noise=noise,
             covariance=online_stream.covariance(state, scale),
+            draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
+        )  # fmt: skip
+
+    def _refitted(self, state: State, noise: F64) -> Response:
+        """Weights of the second stage, with the noise of what it predicted of documents to come."""
+        n, k = state.mean.shape
+        with Workers(1) as workers:
+            how = self._how(self._checked_parameters())
+            weights = online_refit.weights(state, how, workers.each)
+        return Response(
+            kind="regression", classes=np.arange(n), weights=np.ascontiguousarray(weights.T),
+            intercept=np.zeros(n), term_weight=self._term_weight(state), slope=np.ones(n),
+            offset=np.zeros(n), share=1.0, noise=noise,
+            covariance=online_refit.covariance(state, noise),
             draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
         )  # fmt: skip
 

@@ -20,6 +20,7 @@ from bayou.data.errors import ModelFileError
 from bayou.kernels import rng
 from bayou.parameters import one_of
 from bayou.parts import (
+    columns,
     features,
     online_batch,
     online_margin,
@@ -94,6 +95,10 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         """What a score is when it is right."""
         raise TypeError(f"{type(self).__name__} does not say how large its scores are")
 
+    def _refits(self) -> bool:
+        """Whether there is a second stage."""
+        return False
+
     def _default_topics(self) -> int:
         """Number of topics where none was given."""
         raise TypeError(f"{type(self).__name__} does not say how many topics it has")
@@ -111,7 +116,9 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
 
     def _how(self, p: SimpleNamespace) -> How:
         """The settings of a step, once it is known what kind of responses there are."""
-        return online_settings.how_of(p, self._n_topics(p), self._loss(p), self._growth(p))
+        return online_settings.how_of(
+            p, self._n_topics(p), self._loss(p), self._growth(p), self._refits()
+        )
 
     def _growth(self, p: SimpleNamespace) -> Growth | None:
         """How topics are born; None where there are as many as were asked for."""
@@ -145,10 +152,11 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         """Refuse to go on with parameters that the state was not made for."""
         state, wanted = self.state_, (1 if how.shared else n_tasks) if how.gibbs else 0
         fits = len(state.topic) == len(how.alpha) and bool(state.tables.size) == bool(how.growth)
-        if len(state.precision) != wanted or not fits:
+        same = len(state.precision) == wanted and bool(len(state.bend)) == how.refit
+        if not same or not fits:
             raise ValueError(
-                "n_topics, the posterior and what its precision depends on (weight_floor, cost, margin) "
-                "cannot change within a stream; begin another model"
+                "n_topics, refit, the posterior and what its precision depends on (weight_floor, cost, "
+                "margin) cannot change within a stream; begin another model"
             )
 
     # -- learning ------------------------------------------------------------------------------
@@ -196,16 +204,27 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
                 if job is None:
                     return state, None
                 n, first = job
+                now = how._replace(fresh=n == 0)
                 for lo in range(first, min(first + size, n_docs), p.batch_size):
                     some = batch(n, lo, min(lo + p.batch_size, n_docs))
                     # counts change in place: an error later on must not part them from the rest
                     self.state_ = state = online_margin.learn(
-                        state, some, how, self.seed_, workers.each
+                        state, some, now, self.seed_, workers.each
                     )
                 return state, Info(state.step, last, self._posterior_kind()[1], np.nan, 0.0)
 
             loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
         self.n_iter_ = self.state_.step
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        s, n_terms = self.state_, len(self.state_.raw)
+        gone = columns.counts_of(s.raw, s.scale, columns.others(keep, n_terms))
+        self.pending_ = columns.moved_examples(self.pending_, keep, n_terms)
+        self.state_ = s._replace(
+            raw=columns.moved(s.raw, keep, n_new), topic=np.maximum(s.topic - gone, 0.0),
+            seen_in=columns.moved(s.seen_in, keep, n_new),
+        )  # fmt: skip
+        return float(gone.sum())
 
     # -- what is known now ---------------------------------------------------------------------
 

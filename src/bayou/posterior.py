@@ -17,6 +17,7 @@ from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.fold_in import em_rows
+from bayou.kernels.mixture import posterior_docs
 
 MAX_STEPS, MOVED = 20, 0.01  # of inference under fixed topics: steps, share of tokens still moving
 _ARRAYS = ("rows", "alpha", "topic_tokens", "scores", "score_steps")
@@ -41,6 +42,8 @@ class Posterior:
     draws : float32 array (draws, terms, topics) or None
         Draws of the topics from their posterior, if a sampler was asked to keep any.
     vocabulary : Vocabulary or None
+    single : bool
+        Whether a document has one topic, drawn with the shares of alpha: a mixture of multinomials.
     """
 
     rows: NDArray[np.float32]
@@ -51,6 +54,7 @@ class Posterior:
     score_steps: NDArray[np.int64]
     draws: NDArray[np.float32] | None = None
     vocabulary: Vocabulary | None = None
+    single: bool = False
 
     @property
     def n_topics(self) -> int:
@@ -70,7 +74,7 @@ class Posterior:
         return topics
 
     def transform(self, counts: csr_array) -> NDArray[np.float64]:
-        """Topic proportions of documents (documents x terms counts); what `LDA.transform` gives."""
+        """Topic proportions of documents (documents x terms counts); what the model's `transform` gives."""
         if counts.shape[1] != self.n_terms:
             raise DataError(f"the counts have {counts.shape[1]} terms, the topics {self.n_terms}")
         out = np.empty((counts.shape[0], self.n_topics), np.float32)
@@ -79,6 +83,8 @@ class Posterior:
             counts.indices.astype(np.int32),
             counts.data.astype(np.float32),
         )
+        if self.single:
+            return single_topics(pairs, self.rows, self.alpha / self.alpha.sum())
         alpha = self.alpha.astype(np.float32)
         em_rows(out, pairs, 0, len(out), self.rows, alpha, MAX_STEPS, np.float32(MOVED))
         return proportions(out, self.alpha)
@@ -98,6 +104,8 @@ class Posterior:
         out["posterior.beta"] = np.array([self.beta])
         if self.draws is not None:
             out["posterior.draws"] = self.draws
+        if self.single:
+            out["posterior.single"] = np.ones(1, np.int64)
         if self.vocabulary is not None:
             out["posterior.vocabulary"] = pack_strings(self.vocabulary)
         return out
@@ -122,7 +130,27 @@ class Posterior:
         if n_topics < 1 or not (given["alpha"] > 0).all() or not beta[0] > 0:
             raise ModelFileError("the model file's priors must be positive; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
-        return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, **given)
+        single = "posterior.single" in arrays
+        return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, single=single, **given)
+
+
+def logs(
+    rows: NDArray[Any], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """ln phi and ln w of a mixture, finite."""
+    finite = (np.maximum(np.asarray(a, np.float64), 1e-300) for a in (rows, weights))
+    log_rows, log_weights = map(np.log, finite)
+    return log_rows, log_weights
+
+
+def single_topics(
+    pairs: tuple[NDArray[Any], ...], rows: NDArray[np.float32], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """p(topic | document) of a mixture of multinomials; rows sum to one."""
+    n_docs = len(pairs[0]) - 1
+    out, loglik = np.empty((n_docs, len(weights))), np.empty(n_docs)
+    posterior_docs(out, loglik, pairs, 0, n_docs, *logs(rows, weights))
+    return out
 
 
 def proportions(doc_topic: NDArray[np.float32], alpha: NDArray[np.float64]) -> NDArray[np.float64]:

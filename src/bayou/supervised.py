@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,13 @@ from bayou.supervised_estimator import SupervisedEstimator, scores, weights_of
 __all__ = ["SupervisedEstimator", "TopicClassifier", "TopicRegressor", "scores", "weights_of"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
-    """A topic model that names the class, or the labels, of documents."""
+class Classifies(ClassifierMixin):
+    """What follows from `predict` and from a rule with a kind and classes: lists of labels, and the score."""
+
+    if TYPE_CHECKING:
+
+        def _rule(self) -> Any: ...
+        def predict(self, X: Any) -> Any: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -38,25 +42,7 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
     def classes_(self) -> NDArray[Any]:
         """Classes or labels, in the order of columns."""
         check_is_fitted(self)
-        return self._rule().classes
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores of documents: positive speaks for a class.
-
-        Returns
-        -------
-        float64 array (documents,) for two classes, else (documents, classes)
-        """
-        found = self._scores(X)
-        return found[:, 0] if self._rule().kind == "binary" else found
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each document or, for several labels a document, an indicator (documents, labels).
-
-        A label is given where its score is positive, and the best one where none is.
-        """
-        found = self._scores(X)
-        return self._rule().answers(found)
+        return np.asarray(self._rule().classes)
 
     def predict_labels(self, X: Any) -> list[list[Any]]:
         """The labels of each document as lists; of one entry where documents have one class."""
@@ -64,16 +50,6 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
         if self._rule().kind != "multi-label":
             return [[label] for label in found.tolist()]
         return [self.classes_[row > 0].tolist() for row in found]
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of classes (rows add up to one) or of labels, each by itself.
-
-        Scores become probabilities by a softmax of fitted slope (classes) or a fitted sigmoid (two classes,
-        labels). The fit is to scores of the training documents under topics that have forgotten the document
-        (leave one out); where words take part, also by weights fitted without it (three folds).
-        """
-        found = self._scores(X)
-        return self.response_.probabilities(found)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right.
@@ -92,6 +68,39 @@ class TopicClassifier(ClassifierMixin, SupervisedEstimator, abstract=True):
             raise DataError("no document has a label; give some to measure with")
         weight = None if sample_weight is None else np.asarray(sample_weight)[use]
         return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicClassifier(Classifies, SupervisedEstimator, abstract=True):
+    """A topic model that names the class, or the labels, of documents."""
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of documents: positive speaks for a class.
+
+        Returns
+        -------
+        float64 array (documents,) for two classes, else (documents, classes)
+        """
+        found = self._scores(X)
+        return found[:, 0] if self._rule().kind == "binary" else found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each document or, for several labels a document, an indicator (documents, labels).
+
+        A label is given where its score is positive, and the best one where none is.
+        """
+        found = self._scores(X)
+        return np.asarray(self._rule().answers(found))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of classes (rows add up to one) or of labels, each by itself.
+
+        Scores become probabilities by a softmax of fitted slope (classes) or a fitted sigmoid (two classes,
+        labels). The fit is to scores of the training documents under topics that have forgotten the document
+        (leave one out); where words take part, also by weights fitted without it (three folds).
+        """
+        found = self._scores(X)
+        return self.response_.probabilities(found)
 
 
 def _same_class(

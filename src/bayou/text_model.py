@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bayou import explanation
 from bayou._version import __version__
-from bayou.data import container, vectorizer_file
+from bayou.data import container, reading, vectorizer_file
 from bayou.data.corpus import Corpus
-from bayou.data.counting import count_tokens
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.growing import Account, Growth, VocabularyReport, grown, opened, report_of
+from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
 from bayou.estimator import Estimator, estimator_of, readers
 from bayou.models.lda import LDA
 
 _KIND = "text-model"
-_PREFIX = "estimator/"
+_PREFIX, _GROWTH = "estimator/", "growth/"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +52,10 @@ class TextModel(TransformerMixin, BaseEstimator):
         The model of counts; `LDA()` if left out.
     vectorizer : Vectorizer, optional
         How texts become counts; `Vectorizer()` if left out.
+    growth : Growth, optional
+        Let `partial_fit` give columns to words that keep coming, and take them from words that stay away;
+        for models of a stream. New labels are then taken as they come, too. Left out, words and labels are
+        those of the first call.
 
     Attributes
     ----------
@@ -59,7 +64,10 @@ class TextModel(TransformerMixin, BaseEstimator):
     vectorizer_ : Vectorizer
         The fitted vectoriser.
     n_known_, n_unknown_ : int
-        Tokens that `partial_fit` has met since the vocabulary was fixed, in the vocabulary and not.
+        Tokens that `partial_fit` has met since the first vocabulary was chosen, in the vocabulary of the
+        moment and not.
+    account_ : Account or None
+        What a growing vocabulary knows of words; see `vocabulary_report`.
 
     Examples
     --------
@@ -80,6 +88,7 @@ class TextModel(TransformerMixin, BaseEstimator):
 
     estimator: Any = None
     vectorizer: Any = None
+    growth: Growth | None = None
 
     def fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
         """Choose the vocabulary and learn.
@@ -104,25 +113,69 @@ class TextModel(TransformerMixin, BaseEstimator):
     def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
         """Learn from more texts; ``how`` (``classes=``) is passed on to the estimator.
 
-        The first call chooses the vocabulary. Later ones ignore words outside of it and count them
-        in `n_unknown_`.
+        The first call chooses the vocabulary. Later ones count words outside of it in `n_unknown_`; with
+        `growth`, those that keep coming get a column of their own. What the vocabulary becomes depends on
+        the documents after the first call in their order, however they are cut into calls.
         """
         if not hasattr(self, "estimator_"):
             estimator = self._fresh()
             corpus, vectorizer = self._first_corpus(X)
             self._keep(estimator.partial_fit(corpus, y, **how), vectorizer)
+            self._open(corpus)
             return self
-        corpus, lengths = self._read(X)
-        known = int(self.estimator_._aligned(corpus).n_tokens)
-        self.estimator_.partial_fit(corpus, y, **how)
-        self.n_known_ += known
-        self.n_unknown_ += int(lengths.sum()) - known
+        check_is_fitted(self)
+        if self.growth is None:
+            self._learn_more(reading.read(X, self.vectorizer_), y, how)
+            return self
+        self._open_again()
+        account = self.account_
+        if is_classifier(self.estimator_) and how.get("classes") is None:
+            how |= {"classes": labels_of(y, X if isinstance(X, Corpus) else None)}
+        for some, piece in reading.pieces(X, self.vectorizer_, lambda: account.room):
+            beside = {k: rows_of(v, some) if k == "sample_weight" else v for k, v in how.items()}
+            self._learn_more(piece, rows_of(y, some), beside)
+            self._revise(account, piece)
         return self
+
+    def _learn_more(self, piece: Reading, y: Any, how: Mapping[str, Any]) -> None:
+        known = int(self.estimator_._aligned(piece.corpus).n_tokens)
+        self.estimator_.partial_fit(piece.corpus, y, **how)
+        self.n_known_ += known
+        self.n_unknown_ += int(piece.lengths.sum()) - known
+
+    def _open(self, first: Corpus | None) -> None:
+        """Begin to watch words, with what the first documents showed of them."""
+        n_terms = len(self.vectorizer_.vocabulary_)
+        self.account_: Any = None if self.growth is None else opened(self.growth, n_terms, first)
+
+    def _open_again(self) -> None:
+        """Begin to watch words as `growth` says, if that has changed."""
+        if (None if self.account_ is None else self.account_.growth) != self.growth:
+            self._open(None)
+
+    def _revise(self, account: Account, piece: Reading) -> None:
+        """Account for documents; change the columns if it is time to."""
+        old = self.vectorizer_.vocabulary_
+        terms = self.estimator_._aligned(piece.corpus).counts.indices
+        account.saw(len(piece.lengths), terms, piece.strangers)
+        limit = self.vectorizer_.max_df
+        revision = account.revise(old, limit if isinstance(limit, float) else 1.0)
+        if revision is not None:
+            names = grown(old, revision)
+            account.dropped_tokens += self.estimator_._change_terms(revision.keep, names)
+            self.vectorizer_.vocabulary_ = names
+
+    def vocabulary_report(self, n: int = 10) -> VocabularyReport:
+        """What has become of the vocabulary since the first call; with ``n`` candidates for a column."""
+        check_is_fitted(self)
+        met = self.n_known_, self.n_unknown_
+        return report_of(self.account_, len(self.vocabulary_), met, n)
 
     def _learn(self, X: Iterable[str] | Corpus, y: Any, how: Mapping[str, Any]) -> Corpus:
         estimator = self._fresh()
         corpus, vectorizer = self._first_corpus(X)
         self._keep(estimator.fit(corpus, y, **how), vectorizer)
+        self._open(corpus if self.growth is not None else None)
         return corpus
 
     def _keep(
@@ -140,6 +193,11 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _fresh(self) -> Any:
         """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
         given = self._estimator()
+        if self.growth is not None and not hasattr(given, "partial_fit"):
+            raise DataError(
+                f"{type(given).__name__} learns from a whole corpus at once, so its vocabulary cannot grow; "
+                "leave out growth"
+            )
         values = given.get_params(deep=False)
         how = {f.name: values.pop(f.name) for f in given._fields() if f.metadata.get("runtime")}
         return clone(type(given)(**values)).set_params(**how)
@@ -171,18 +229,7 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:
         """Counts of the known terms, and how many tokens each document has in all."""
         check_is_fitted(self)
-        if isinstance(X, Corpus):
-            return X, X.doc_lengths().astype(np.int64)
-        lengths: list[int] = []
-
-        def watched() -> Iterator[list[str]]:
-            for tokens in self.vectorizer_.tokens(X):
-                lengths.append(len(tokens))
-                yield tokens
-
-        terms = self.vectorizer_.vocabulary_
-        counts, _ = count_tokens(watched(), vocabulary=terms)
-        return Corpus.from_matrix(counts, vocabulary=terms), np.array(lengths, np.int64)
+        return reading.read(X, self.vectorizer_)[:2]
 
     # -- what the estimator can do, on texts ---------------------------------------------------
 
@@ -297,18 +344,25 @@ class TextModel(TransformerMixin, BaseEstimator):
         The bytes depend on the texts, the parameters and the seed, and on nothing else. The stop words
         are kept as a list, so that the file serves where the package they came from is missing.
         """
+        container.save(path, *self._contents())
+
+    def _contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and manifest of a model file; more may be kept in the same file beside them."""
         check_is_fitted(self)
         arrays = {_PREFIX + name: a for name, a in self.estimator_._payload().items()}
         if (words := self.vectorizer_.stop_words_) is not None:
             arrays["vectorizer/stop_words"] = container.pack_strings(sorted(words))
-        manifest = {
+        manifest: dict[str, Any] = {
             "kind": _KIND,
             "bayou": __version__,
             "vectorizer": vectorizer_file.parameters(self.vectorizer_),
             "estimator": self.estimator_._manifest("model"),
             "met": {"known": self.n_known_, "unknown": self.n_unknown_},
         }
-        container.save(path, arrays, manifest)
+        if self.account_ is not None:
+            arrays |= {_GROWTH + name: a for name, a in self.account_.arrays().items()}
+            manifest["growth"] = self.account_.figures()
+        return arrays, manifest
 
 
 def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> TextModel:
@@ -328,6 +382,11 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
         model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
     except (KeyError, TypeError, ValueError):
         raise ModelFileError("the text model's figures are not numbers; save it again") from None
+    model.account_ = None
+    if (figures := manifest.get("growth")) is not None:
+        kept = {n.removeprefix(_GROWTH): a for n, a in arrays.items() if n.startswith(_GROWTH)}
+        model.account_ = Account.restored(kept, figures, len(vectorizer.vocabulary_))
+        model.growth = model.account_.growth
     return model
 
 

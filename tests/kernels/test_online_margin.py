@@ -26,7 +26,10 @@ def test_expected_rows_are_the_exponential_of_the_expected_logarithm():
     total = delta.sum(axis=0)
     rows = np.empty((3, 4), np.float32)
     inv = np.exp(-digamma(total))
-    kernels.expected_rows(rows, terms, 0, 3, raw, 0.5, added, 0.2, inv)
+    base = np.empty((3, 4), np.float32)
+    kernels.known_rows(base, terms, 0, 3, raw, 0.5, 0.2)
+    assert np.allclose(base, np.exp(digamma(0.2 + 0.5 * raw[terms])), rtol=1e-5)
+    kernels.expected_rows(rows, base, terms, 0, 3, raw, 0.5, added, 0.2, inv)
     want = np.exp(digamma(delta[terms]) - digamma(total))
     assert np.allclose(rows, want / want.max(axis=1, keepdims=True), rtol=1e-5)
 
@@ -34,10 +37,10 @@ def test_expected_rows_are_the_exponential_of_the_expected_logarithm():
 def test_a_term_that_no_topic_knows_keeps_finite_rows_under_the_smallest_prior():
     rows = np.empty((1, 3), np.float32)
     inv = np.array([0.1, 0.2, 0.4])
-    zeros = np.zeros((1, 3))
-    kernels.expected_rows(
-        rows, np.array([0]), 0, 1, zeros.astype(np.float32), 1.0, zeros, 1e-30, inv
-    )
+    zeros, term = np.zeros((1, 3)), np.array([0])
+    raw, base = zeros.astype(np.float32), np.empty((1, 3), np.float32)
+    kernels.known_rows(base, term, 0, 1, raw, 1.0, 1e-30)
+    kernels.expected_rows(rows, base, term, 0, 1, raw, 1.0, zeros, 1e-30, inv)
     assert np.allclose(rows, [[0.25, 0.5, 1.0]])
 
 

@@ -17,7 +17,7 @@ from bayou import (
     load,
 )
 from bayou.data import MissingTargetsWarning, container
-from bayou.parts import online_state
+from bayou.parts import online_refit, online_state
 from bayou.testing.cases import always_threads, reloaded, same, saved
 
 
@@ -46,11 +46,13 @@ CLASSIFIERS = [
     OnlineMedLDAClassifier(**SHORT, weight_floor=None, n_sweeps=3, burn_in=1, batch_size=7),
     OnlineMedLDAClassifier(**SHORT, weight_floor=50.0, n_rounds=2, ghost_factor=2.0, batch_size=9),
     OnlineMedLDAClassifier(**SHORT, classifier="averaging", decay=0.99, tf="none", idf=False),
+    OnlineMedLDAClassifier(**SHORT, refit=True, batch_size=16, decay=0.995),
 ]
 REGRESSORS = [
     OnlineMedLDARegressor(**SHORT, batch_size=16),
     OnlineMedLDARegressor(**SHORT, regressor="averaging"),
     OnlineMedLDARegressor(**SHORT, weight_floor=None, n_sweeps=2, decay=0.995, batch_size=11),
+    OnlineMedLDARegressor(**SHORT, refit=False, batch_size=16),
 ]
 each_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 each_regressor = pytest.mark.parametrize("model", REGRESSORS, ids=repr)
@@ -222,6 +224,30 @@ def test_what_is_scored_was_not_known():
     model = OnlineMedLDAClassifier(**SHORT)
     model.partial_fit(COUNTS, y)
     assert model.predict_proba(COUNTS).max(axis=1).mean() < 0.8
+
+
+def test_labels_are_given_above_the_threshold_of_the_stream():
+    model = OnlineMedLDAClassifier(**SHORT).fit(COUNTS, SEVERAL)
+    level = online_refit.threshold(model.state_.curve)
+    proba, found = model.predict_proba(COUNTS), model.predict(COUNTS)
+    bare = (proba < level).all(axis=1)
+    assert (found[~bare] == (proba > level)[~bare]).all()
+    assert (found[bare].sum(axis=1) == 1).all()
+    plain = OnlineMedLDAClassifier(**SHORT, refit=False).fit(COUNTS, SEVERAL)
+    assert (plain.state_.raw == model.state_.raw).all()
+    assert not len(plain.state_.refitted)
+    with pytest.raises(ValueError, match="refit"):
+        plain.set_params(refit=True).partial_fit(COUNTS, SEVERAL)
+
+
+def test_labels_of_several_may_come_late():
+    order = np.argsort(SEVERAL[:, 2], kind="stable")
+    n = int((SEVERAL[:, 2] == 0).sum())
+    late, early = (OnlineMedLDAClassifier(**SHORT, batch_size=16) for _ in range(2))
+    late.partial_fit(COUNTS[order[:n]], SEVERAL[order[:n], :2], classes=["a", "b"])
+    late.partial_fit(COUNTS[order[n:]], SEVERAL[order[n:]], classes=["a", "b", "c"])
+    early.partial_fit(COUNTS[order], SEVERAL[order], classes=["a", "b", "c"])
+    assert saved(late) == saved(early)
 
 
 def test_predicting_between_calls_changes_nothing():

@@ -26,7 +26,9 @@ ONLINE = [
     OnlineMedLDAClassifier(n_topics=4),
     OnlineMedLDAClassifier(n_topics=4, classifier="averaging", batch_size=16),
     OnlineMedLDAClassifier(n_topics=4, weight_floor=None, n_sweeps=2, batch_size=9, decay=0.99),
+    OnlineMedLDAClassifier(n_topics=4, refit=True, batch_size=16),
     OnlineMedLDARegressor(n_topics=4),
+    OnlineMedLDARegressor(n_topics=4, refit=False, batch_size=16),
     OnlineMedLDARegressor(n_topics=4, regressor="averaging", batch_size=16, ghost_factor=2.0),
 ]
 

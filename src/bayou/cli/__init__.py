@@ -16,12 +16,14 @@ from bayou.cli.doctor import doctor
 from bayou.cli.evaluate import evaluate
 from bayou.cli.explain import explain
 from bayou.cli.fit import fit
+from bayou.cli.ingest import stream_
 from bayou.cli.inspect import inspect
 from bayou.cli.models import models
 from bayou.cli.predict import predict
 from bayou.cli.report import report
 from bayou.cli.shell import Shell
 from bayou.cli.topics import topics
+from bayou.cli.track import track
 from bayou.cli.update import update
 
 __all__ = ["app"]
@@ -73,9 +75,9 @@ def _main(
 
 
 for _panel, _verbs in {
-    "Begin": (demo, fit, report),
-    "Use a model": (predict, explain, topics, evaluate, update),
+    "Begin": (demo, fit, report, track),
+    "Use a model": (predict, explain, topics, evaluate, update, stream_),
     "Look around": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:
-        app.command(_verb.__name__, rich_help_panel=_panel)(_verb)
+        app.command(_verb.__name__.rstrip("_"), rich_help_panel=_panel)(_verb)

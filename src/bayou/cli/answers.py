@@ -49,6 +49,11 @@ def columns(model: TextModel, text: str, label: str | None, target: str | None) 
     return documents.texts_only(text, "")._replace(label=label if kind else "")
 
 
+def are_learned(estimator: Any) -> bool:
+    """Whether an estimator, or its class, is taught what it predicts; a mixture predicts its own topics."""
+    return hasattr(estimator, "predict") and not hasattr(estimator, "score_samples")
+
+
 def is_regression(estimator: Any) -> bool:
     """Whether an estimator predicts numbers, asked without asking what it has learned."""
     from sklearn.base import is_regressor
@@ -117,11 +122,13 @@ def sides(kind: str, found: MarginExplanation, top: int | None) -> list[Side]:
     if kind == "regression":
         several = len(scores) > 1
         return [Side(i, 1.0, f"{TARGET} {i}" if several else TARGET) for i in range(len(scores))]
-    if kind == "binary":
+    if kind == "binary" and len(scores) == 1:
         both = [Side(0, 1.0, names[1]), Side(0, -1.0, names[0])]
         return (both if scores[0] > 0 else both[::-1])[: top or 1]
     order = (-scores).argsort(kind="stable").tolist()
-    n_said = int((scores > 0).sum()) if kind == "multi-label" else 1
+    n_said = getattr(found, "n_given", None)
+    if n_said is None:
+        n_said = int((scores > 0).sum()) if kind == "multi-label" else 1
     return [Side(i, 1.0, names[i]) for i in order[: top or max(n_said, 1)]]
 
 

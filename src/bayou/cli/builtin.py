@@ -1,4 +1,4 @@
-"""``builtin:docstrings`` in place of a file: the corpus that is on every user's disk."""
+"""``builtin:docstrings`` in place of a file: the corpus that is on every user's disk; ``builtin:news``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from bayou.data.errors import did_you_mean
 from bayou.data.records import Located
 
 PREFIX = "builtin:"
-NAMES = ("docstrings", "docstrings/train", "docstrings/test")
+NAMES = ("docstrings", "docstrings/train", "docstrings/test", "news")
+NEWS = "news"
 
 
 def meant(path: str) -> bool:
@@ -28,9 +29,28 @@ def meant(path: str) -> bool:
 
 
 def records(path: str) -> Iterator[Located]:
-    """The documents: ``id``, ``text``, ``package``, ``parameters``, ``n_parameters``, ``split``."""
+    """The documents: ``id``, ``text``, ``package``, ``parameters``, ``n_parameters``, ``split``.
+
+    Those of the news are ``id``, ``text`` and ``date``; its words are made up, and so are its events.
+    """
+    if path == PREFIX + NEWS:
+        yield from _news()
+        return
     from bayou.datasets.docstrings import docstring_records
 
     part = path.removeprefix(PREFIX).partition("/")[2] or "all"
     for record in docstring_records(subset=part):  # type: ignore[arg-type]
         yield Located(f"{path}, {record['id']}", record)
+
+
+def _news() -> Iterator[Located]:
+    """A stream of dated documents with planted events."""
+    from bayou.datasets import make_news
+
+    corpus, _ = make_news()
+    terms = corpus.vocabulary or ()
+    for d, (name, time) in enumerate(zip(corpus.ids or (), corpus.times, strict=True)):  # type: ignore[arg-type]
+        row = slice(corpus.counts.indptr[d], corpus.counts.indptr[d + 1])
+        pairs = zip(corpus.counts.indices[row], corpus.counts.data[row], strict=True)
+        text = " ".join(word for v, n in pairs for word in [terms[int(v)]] * int(n))
+        yield Located(f"{PREFIX}{NEWS}, {name}", {"id": name, "text": text, "date": str(time)})

@@ -26,6 +26,10 @@ _WITHOUT_TOPICS = (
     "bayou.models.bayes_pa_regressor",
     "bayou.models.classifier_chain",
 )
+_OF_LABELS = tuple(
+    "bayou.models." + name for name in ("author_topic", "dependency_lda", "labeled_lda")
+)
+SHORT = {"spectral": "spectral-leader"}  # what a model may be called too
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
@@ -76,8 +80,9 @@ def families() -> dict[str, tuple[str, str]]:
 def check(name: str) -> str:
     """The class of that name; a wrong name is a usage error."""
     known = classes()
+    name = SHORT.get(name, name)
     if name not in known:
-        every = sorted((*known, *families()))
+        every = sorted((*known, *families(), *SHORT))
         raise typer.BadParameter(
             f"there is no model {name!r} (there are: {', '.join(every)})"
             f"{did_you_mean(name, every)}",
@@ -88,6 +93,7 @@ def check(name: str) -> str:
 
 def resolved(name: str, label: str | None, target: str | None) -> str:
     """The full name of a model, told by what it is to learn; what it needs must be there."""
+    name = SHORT.get(name, name)
     if name in families():
         if bool(label) == bool(target):
             both = "only one of them" if label else "one of them"
@@ -97,10 +103,11 @@ def resolved(name: str, label: str | None, target: str | None) -> str:
                 param_hint="--model",
             )
         name = families()[name][0 if label else 1]
-    check(name)
+    of_labels = HOMES[check(name)] in _OF_LABELS
     needs = {_CLASSIFIER: ("--label", label), _REGRESSOR: ("--target", target)}
     for ending, (flag, column) in needs.items():
-        if name.endswith(ending) and not column:
+        asked = name.endswith(ending) or (ending == _CLASSIFIER and of_labels)
+        if asked and not column:
             what = "class or labels" if flag == "--label" else "number"
             raise typer.BadParameter(
                 f"{name} needs {flag}, the column of a document's {what}", param_hint=flag

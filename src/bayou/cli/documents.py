@@ -42,6 +42,7 @@ class Batch(NamedTuple):
     texts: list[str]
     labels: list[Any] | None = None  # as they stand in the file; None: no document has the field
     targets: list[float] | None = None
+    times: list[Any] | None = None
 
 
 def texts_only(text: str, id: str | None = "") -> Columns:
@@ -131,8 +132,26 @@ def read_corpus(
         raise DataError(f"{name}: {error}") from None
 
 
-def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
-    """Documents ``size`` at a time, after the first ``skip``; without names they are numbered from 1."""
+def flags(source: Source) -> list[str]:
+    """The options that another verb needs to read the same documents."""
+    columns = source.columns
+    told = {
+        "--text": columns.text if columns.text != "text" else None,
+        "--label": columns.label,
+        "--target": columns.target,
+        "--label-separator": source.label_separator,
+        "--format": source.format,
+        "--encoding-errors": source.encoding_errors if source.encoding_errors != "strict" else None,
+        "--max-line-bytes": source.max_line_bytes if source.max_line_bytes != MAX_LINE else None,
+    }
+    return [word for flag, value in told.items() if value for word in (flag, str(value))]
+
+
+def batches(source: Source, size: int, skip: int = 0, first: int | None = None) -> Iterator[Batch]:
+    """Documents ``size`` at a time, after ``skip`` of them; without names they are numbered from 1.
+
+    ``first`` is how many come at the first time, if not ``size``.
+    """
     from bayou.data.readers import Table
 
     table = Table(source.columns, None, source.label_separator or None)
@@ -142,11 +161,12 @@ def batches(source: Source, size: int, skip: int = 0) -> Iterator[Batch]:
         at += 1
         _forget(table)
     empty = at == 0
-    while some := list(islice(stream, size)):
+    while some := list(islice(stream, first or size)):
+        first = None
         found = {name: list(values) for name, values in table.fields().items()}
         _forget(table)
         ids = found.get("ids") or list(range(at + 1, at + 1 + len(some)))
-        yield Batch(ids, some, found.get("labels"), found.get("targets"))
+        yield Batch(ids, some, found.get("labels"), found.get("targets"), found.get("times"))
         at, empty = at + len(some), False
     if empty:
         raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")

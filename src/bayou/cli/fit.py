@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import catalogue, documents, listing, options, output, settings, training
+from bayou.cli import (
+    answers,
+    catalogue,
+    documents,
+    fit_stream,
+    listing,
+    options,
+    output,
+    settings,
+    training,
+)
 from bayou.cli.report import available, write_report
 from bayou.cli.shell import session_of
 from bayou.cli.voice import Voice
@@ -105,6 +115,16 @@ def fit(  # one parameter a flag
     format: options.Format = None,
     encoding_errors: options.EncodingErrors = "strict",
     max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    first: Annotated[
+        int | None,
+        typer.Option(
+            "--first",
+            min=1,
+            metavar="N",
+            help="Models of a stream: words from the first N documents, the rest learned as it comes.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     max_time: Annotated[
@@ -127,6 +147,11 @@ def fit(  # one parameter a flag
     From a file to a report in one line:
 
     bayou fit reviews.csv --text review -k 20 --report reviews.html
+
+    From documents that never end, in memory that does not grow; words are chosen from the
+    first 10,000 unless --first says otherwise:
+
+    tail -f mail.jsonl | bayou fit - --model online-med-lda --label folder
 
     With a class, labels or a number to predict:
 
@@ -155,11 +180,14 @@ def fit(  # one parameter a flag
         max_features=max_features,
         ngrams=(1, ngrams),
     )
-    if report is None and not hasattr(kind, "predict") and (label, target, time) != (None,) * 3:
+    if report is None and not answers.are_learned(kind) and (label, target, time) != (None,) * 3:
         voice.say(
             f"{model} learns from the text alone; --label, --target and --time serve --report"
         )
     output.check_writable(out)
+    begun = fit_stream.wanted(kind, file, first)
+    if begun is not None:
+        fit_stream.check_unused(report)
     if report is not None:
         output.check_writable(report, "--report")
         available()
@@ -169,6 +197,12 @@ def fit(  # one parameter a flag
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
+    text_model = TextModel(estimator=estimator, vectorizer=vectorizer)
+    if begun is not None:
+        fit_stream.fit(text_model, source, begun, out, dry_run, voice)
+        if not dry_run:
+            listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+        return
     corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
     _check_terms(corpus)
     voice.say(
@@ -177,8 +211,7 @@ def fit(  # one parameter a flag
     if dry_run:
         typer.echo(f"would fit {estimator!r} and write {out}")
         return
-    text_model = TextModel(estimator=estimator, vectorizer=vectorizer)
-    training.train(session, text_model, corpus, kept, out, voice)
+    training.train(session, text_model, corpus, kept, out, voice, documents.flags(source))
     text_model.save(out)
     voice.say(f"Saved to {out}")
     listing.print_topics(listing.topics_of(text_model.estimator_, 10))

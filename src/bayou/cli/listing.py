@@ -47,8 +47,12 @@ def _weights(estimator: Any, k: int) -> dict[str, float]:
     response = getattr(estimator, "response_", None)
     if response is None:
         return {}
-    given = [float(w) for w in response.weights[k]]
-    if response.kind == "binary":
+    labels = getattr(estimator, "labels_", None)
+    if labels is not None and not labels.n_topics:
+        return {str(response.classes[k]): 1.0} if k < labels.n_labels else {}
+    weights = response.weights if labels is None else labels.member_links(0)
+    given = [float(w) for w in weights[k]]
+    if response.kind == "binary" and labels is None:
         given = [-given[0], given[0]]
     if response.kind == "regression":
         names = [TARGET] if len(given) == 1 else [f"{TARGET} {i}" for i in range(len(given))]
@@ -80,7 +84,9 @@ def number_told(estimator: Any) -> str:
 def print_topics(topics: list[Topic]) -> None:
     """A line a topic; on a terminal long lines are folded under their first word."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    said = [_speaks_for(topic.weights) for topic in topics if topic.weights]
+    said = [_speaks_for(topic.weights) for topic in topics]
+    if not any(topic.weights for topic in topics):
+        said = []
     room = min(max(map(len, ["speaks for", *said])), _WIDEST) if said else 0
     typer.echo("topic  share  " + (f"{'speaks for':<{room}}  " if said else "") + "terms")
     for i, topic in enumerate(topics):

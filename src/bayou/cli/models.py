@@ -29,7 +29,8 @@ def models(
     Example: bayou models lda
     """
     families = catalogue.families()
-    chosen = () if name is None else families.get(name, (name,))
+    full = catalogue.SHORT.get(name or "", name or "")
+    chosen = () if name is None else families.get(full, (full,))
     for key in chosen:
         catalogue.check(key)
     for key in chosen or catalogue.classes():

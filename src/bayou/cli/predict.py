@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,17 +58,23 @@ def predict(
 def _rows(
     model: TextModel, batch: documents.Batch, top: int | None, tabular: bool
 ) -> list[dict[str, Any]]:
-    corpus = model.corpus(batch.texts)
+    said = rows(model, batch.texts, top, tabular)
+    return [{"id": name} | row for name, row in zip(batch.ids, said, strict=True)]
+
+
+def rows(
+    model: TextModel, texts: Iterable[str], top: int | None, tabular: bool
+) -> list[dict[str, Any]]:
+    """What is said of each text: answers first, then topics."""
+    corpus, lengths = model._read(texts)
     shares = model.transform(corpus)
-    unknown = model.unknown_shares(batch.texts)
-    said = answers.predicted(model, corpus, top, tabular)
-    rows = []
-    for d, name in enumerate(batch.ids):
-        row: dict[str, Any] = {"id": name} | said[d]
+    unknown = (lengths - corpus.doc_lengths()) / lengths.clip(min=1)
+    made = []
+    for d, row in enumerate(answers.predicted(model, corpus, top, tabular)):
         best = int(shares[d].argmax())
         row |= {"topic": best, "share": short(shares[d, best]), "unknown": short(unknown[d])}
-        rows.append(row | _topics(shares[d], top, tabular))
-    return rows
+        made.append(row | _topics(shares[d], top, tabular))
+    return made
 
 
 def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:

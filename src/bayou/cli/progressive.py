@@ -24,7 +24,7 @@ _LAST = 1000  # documents at the end that are also measured on their own
 
 def check(model: TextModel, path: Path) -> None:
     """Refuse a model that does not predict, or does not learn from a stream."""
-    if not (hasattr(model, "partial_fit") and hasattr(model, "predict")):
+    if not (hasattr(model, "partial_fit") and answers.are_learned(model.estimator_)):
         raise typer.BadParameter(
             f"{path} is a {name_of(type(model.estimator_))}; only models that predict and learn from "
             "a stream, such as online-med-lda, are measured along one",

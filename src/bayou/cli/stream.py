@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import answers, documents
+from bayou.cli import answers, documents, interrupt
 from bayou.cli.catalogue import name_of
+from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
     from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
+_SECONDS = 30.0  # between two checkpoints
 _BATCHES = 16  # mini-batches that are read at a time
 
 
@@ -25,12 +29,12 @@ def size_of(model: TextModel) -> int:
     Learning can be stopped between two goes. Documents that wait for their mini-batch to be full are
     then the last ones that were read, and none before them are missing.
     """
-    inner = model.estimator_
-    size = int(inner._checked_parameters().batch_size)
-    if not hasattr(inner, "pending_"):
-        return _BATCHES * size
-    from bayou.online_supervised import CHUNK
+    from bayou.online_supervised import CHUNK, OnlineSupervised
 
+    inner = getattr(model, "estimator_", model.estimator)
+    size = int(inner._checked_parameters().batch_size)
+    if not isinstance(inner, OnlineSupervised):
+        return _BATCHES * size
     return min(_BATCHES, max(CHUNK // size, 1)) * size
 
 
@@ -45,7 +49,7 @@ def check_able(model: TextModel, path: Any) -> None:
     """Refuse a model that cannot go on learning."""
     if hasattr(model, "partial_fit"):
         return
-    other = "online-med-lda" if hasattr(model, "predict") else "online-lda"
+    other = "online-med-lda" if answers.are_learned(model.estimator_) else "online-lda"
     raise typer.BadParameter(
         f"{path} is a {name_of(type(model.estimator_))}, which learns from a whole corpus "
         f"at once; fit one with --model {other} to update it",
@@ -79,7 +83,7 @@ def check_labelled(batch: documents.Batch, columns: Columns) -> None:
 def learn(model: TextModel, batch: documents.Batch) -> None:
     """Learn from a batch; labels that the model has not met become its own."""
     inner = model.estimator_
-    if not hasattr(inner, "predict"):
+    if not answers.are_learned(inner):
         model.partial_fit(batch.texts)
     elif answers.is_regression(inner):
         missing = [float("nan")] * len(batch.texts)
@@ -89,6 +93,40 @@ def learn(model: TextModel, batch: documents.Batch) -> None:
         y = [row or None for row in rows]
         one = y if inner.multi_label_ else [row[0] if row else None for row in rows]
         model.partial_fit(batch.texts, one, classes=strange(inner.classes_, rows) or None)
+
+
+def learn_all(
+    learner: TextModel,
+    batches: Iterator[documents.Batch],
+    kept: Path | None,
+    dry_run: bool,
+    voice: Voice,
+) -> tuple[int, bool]:
+    """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
+    n_docs, brake, saved = 0, interrupt.Brake(voice), time.monotonic()
+    try:
+        for batch in batches:
+            if dry_run:
+                n_docs += len(batch.texts)
+                continue
+            with brake:
+                learner.estimator_.set_params(callbacks=[brake])
+                before = seen(learner)
+                learn(learner, batch)
+                n_docs += seen(learner) - before
+                learner.estimator_.set_params(callbacks=None)
+            voice.detail(f"{n_docs:,} documents")
+            if brake.pressed:
+                return n_docs, True
+            if kept is not None and time.monotonic() - saved > _SECONDS:
+                learner.save(kept)
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        if brake.pressed:  # for the second time, in the middle of a mini-batch
+            raise
+        interrupt.heard()
+        return n_docs, True  # nothing is half done while the next documents are awaited
+    return n_docs, False
 
 
 def label_rows(classifier: Any, batch: documents.Batch) -> list[list[Any]]:

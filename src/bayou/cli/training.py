@@ -84,8 +84,9 @@ def train(
     kept: Checkpoint | None,
     out: Path,
     voice: Voice,
+    reading: Sequence[str] = (),
 ) -> None:
-    """Fit; on Ctrl-C leave what there is and say how to go on."""
+    """Fit; on Ctrl-C leave what there is and say how to go on, ``reading`` documents the same way."""
     begun = time.monotonic()
     if kept is not None:
         kept.path.parent.mkdir(exist_ok=True)
@@ -96,7 +97,7 @@ def train(
     seconds = time.monotonic() - begun
     n_iter = model.estimator_.n_iter_
     if brake.stopped:
-        _leave(session, model, kept, out, voice, n_iter)
+        _leave(session, model, kept, out, voice, n_iter, reading)
     max_time = model.estimator.max_time
     timed_out = max_time is not None and seconds >= max_time
     if kept is not None and not (kept.asked_for and timed_out):
@@ -114,6 +115,7 @@ def _leave(
     out: Path,
     voice: Voice,
     n_iter: int,
+    reading: Sequence[str],
 ) -> None:
     if kept is not None:
         voice.say(
@@ -124,6 +126,6 @@ def _leave(
         model.save(out)
         voice.say(
             f"Stopped after {n_iter} mini-batches; the model so far is in {out}. Go on with:\n"
-            f"  bayou update {shlex.quote(str(out))} FILE"
+            f"  {shlex.join(['bayou', 'update', str(out), 'FILE', *reading])}"
         )
     raise typer.Exit(INTERRUPTED)

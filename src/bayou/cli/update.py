@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayou.cli import documents, interrupt, listing, model_file, options, output, stream, training
+from bayou.cli import documents, listing, model_file, options, output, stream, training
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import ModelFileError
@@ -18,8 +17,6 @@ from bayou.data.errors import ModelFileError
 if TYPE_CHECKING:
     from bayou.data.readers import Columns
     from bayou.text_model import TextModel
-
-_SECONDS = 30.0  # between two checkpoints
 
 
 def update(
@@ -74,7 +71,7 @@ def update(
     )
     before = learner.n_known_, learner.n_unknown_
     batches = _labelled(documents.batches(source, stream.size_of(learner), skip), columns)
-    n_docs, stopped = _learn(learner, batches, kept, dry_run, voice)
+    n_docs, stopped = stream.learn_all(learner, batches, kept, dry_run, voice)
     if dry_run:
         typer.echo(f"would learn from {n_docs:,} documents and write {out}")
         return
@@ -134,40 +131,6 @@ def _labelled(batches: Iterator[documents.Batch], columns: Columns) -> Iterator[
         if i == 0:
             stream.check_labelled(batch, columns)
         yield batch
-
-
-def _learn(
-    learner: TextModel,
-    batches: Iterator[documents.Batch],
-    kept: Path | None,
-    dry_run: bool,
-    voice: Voice,
-) -> tuple[int, bool]:
-    """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
-    n_docs, brake, saved = 0, interrupt.Brake(voice), time.monotonic()
-    try:
-        for batch in batches:
-            if dry_run:
-                n_docs += len(batch.texts)
-                continue
-            with brake:
-                learner.estimator_.set_params(callbacks=[brake])
-                seen = stream.seen(learner)
-                stream.learn(learner, batch)
-                n_docs += stream.seen(learner) - seen
-                learner.estimator_.set_params(callbacks=None)
-            voice.detail(f"{n_docs:,} documents")
-            if brake.pressed:
-                return n_docs, True
-            if kept is not None and time.monotonic() - saved > _SECONDS:
-                learner.save(kept)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        if brake.pressed:  # for the second time, in the middle of a mini-batch
-            raise
-        interrupt.heard()
-        return n_docs, True  # nothing is half done while the next documents are awaited
-    return n_docs, False
 
 
 def _again(words: tuple[str, ...], model: Path, out: Path) -> list[str]:

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from bayou.data.errors import (
         BayouError,
         DataError,
+        DoubtWarning,
         FractionalCountsWarning,
         MissingTargetsWarning,
         ModelFileError,
     )
+    from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
-    from bayou.data.synthetic import Truth, sample_lda
+    from bayou.data.synthetic import Truth, sample_hdp, sample_lda, sample_mixture
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
 
@@ -23,8 +25,10 @@ _HOMES = {  # the same once more, for when the names are asked for
     "BayouError": "bayou.data.errors",
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
+    "DoubtWarning": "bayou.data.errors",
     "ENGLISH_STOP_WORDS": "bayou.data.text",
     "FractionalCountsWarning": "bayou.data.errors",
+    "Growth": "bayou.data.growing",
     "MissingTargetsWarning": "bayou.data.errors",
     "ModelFileError": "bayou.data.errors",
     "Truth": "bayou.data.synthetic",
@@ -35,7 +39,9 @@ _HOMES = {  # the same once more, for when the names are asked for
     "pack_strings": "bayou.data.container",
     "peek": "bayou.data.container",
     "read": "bayou.data.readers",
+    "sample_hdp": "bayou.data.synthetic",
     "sample_lda": "bayou.data.synthetic",
+    "sample_mixture": "bayou.data.synthetic",
     "save": "bayou.data.container",
     "tokenize": "bayou.data.text",
     "unpack_strings": "bayou.data.container",
@@ -50,7 +56,9 @@ __all__ = [
     "BayouError",
     "Corpus",
     "DataError",
+    "DoubtWarning",
     "FractionalCountsWarning",
+    "Growth",
     "MissingTargetsWarning",
     "ModelFileError",
     "Truth",
@@ -61,7 +69,9 @@ __all__ = [
     "pack_strings",
     "peek",
     "read",
+    "sample_hdp",
     "sample_lda",
+    "sample_mixture",
     "save",
     "tokenize",
     "unpack_strings",

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -227,6 +227,15 @@ token_pattern
     def _sums(self, groups: npt.NDArray[Any], n_groups: int) -> npt.NDArray[np.float64]:
         sums = np.bincount(groups, weights=self.counts.data, minlength=n_groups)
         return sums.astype(np.float64, copy=False)
+
+    def rounded(self) -> "Corpus":
+        """The same corpus in whole counts; where some are fractional, `tokens` warns."""
+        if not self.is_fractional:
+            return self
+        self.tokens()
+        whole = self.counts.copy()
+        np.rint(whole.data, out=whole.data)
+        return replace(self, counts=whole)
 
     def tokens(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         """Write every token out: each term as often as it counts.

@@ -173,3 +173,11 @@ def _refuse(counts: CSR, bad: npt.NDArray[np.bool_], why: str, names: list[str] 
     v = int(counts.indices[i])
     term = f"term {v}" + (f" ({names[v]!r})" if names else "")
     raise DataError(f"counts: document {d}, {term}: {counts.data[i]} {why}")
+
+
+def moved(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
+    """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
+    to = columns[counts.indices]
+    keep = to >= 0
+    ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
+    return sp.csr_array((counts.data[keep], to[keep], ends), shape=(counts.shape[0], n_terms))

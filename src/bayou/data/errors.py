@@ -24,6 +24,10 @@ class MissingTargetsWarning(UserWarning):
     """Some documents came without a number to predict; they teach nothing about it."""
 
 
+class DoubtWarning(UserWarning):
+    """The data do not support what was asked for; the model says what it made of them."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """The end of an error message about a name that is not known: the nearest one that is.
 

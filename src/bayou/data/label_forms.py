@@ -126,6 +126,12 @@ def as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array([list(entry) if is_list(entry) else unknown for entry in entries], np.float64)
 
 
+def is_indicator(y: Any) -> bool:
+    """Whether labels are given as a matrix of 0 and 1, whose columns say which labels there are."""
+    given = one_array(y)
+    return bool((as_bits(given) if given.dtype == "O" else given).ndim == 2)
+
+
 def _plain(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Labels as one type (of the known ones), and which are known."""
     if values.dtype == object:

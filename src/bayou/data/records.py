@@ -168,25 +168,30 @@ def _folder(path: Path, options: Options) -> Iterator[Located]:
     if not path.is_dir():
         raise DataError(f"{path} is not a folder")
     found = False
-    for file_path in _text_files(path):
+    for file_path in text_files(path):
         found = True
-        name = str(file_path)
-        text = ""
-        if file_path.stat().st_size:  # an empty file is an empty document
-            with reading(file_path) as file:
-                text = "".join(
-                    decode(line, options.encoding_errors, f"{name}, line {number}")
-                    for number, line in iter_lines(file, name, options.max_line_bytes)
-                )
-        record = {"id": file_path.relative_to(path).as_posix(), "text": text}
-        if file_path.parent != path:
-            record["label"] = file_path.parent.relative_to(path).as_posix()
-        yield Located(name, record)
+        yield Located(str(file_path), text_record(file_path, path, options))
     if not found:
         raise DataError(f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder")
 
 
-def _text_files(path: Path) -> list[Path]:
+def text_record(file_path: Path, folder: Path, options: Options) -> dict[str, Any]:
+    """A file of text as a record; the folder it is in is its label."""
+    name, text = str(file_path), ""
+    if file_path.stat().st_size:  # an empty file is an empty document
+        with reading(file_path) as file:
+            text = "".join(
+                decode(line, options.encoding_errors, f"{name}, line {number}")
+                for number, line in iter_lines(file, name, options.max_line_bytes)
+            )
+    record = {"id": file_path.relative_to(folder).as_posix(), "text": text}
+    if file_path.parent != folder:
+        record["label"] = file_path.parent.relative_to(folder).as_posix()
+    return record
+
+
+def text_files(path: Path) -> list[Path]:
+    """The text files under a folder, sorted; hidden ones are left out."""
     found = []
     for folder, _, names in os.walk(path):
         for name in names:

@@ -92,6 +92,54 @@ def sample_lda(
     return corpus, Truth(topics, doc_topics, indptr, z[order].astype(np.uint16))
 
 
+def sample_mixture(
+    n_docs: int,
+    n_topics: int,
+    n_terms: int,
+    *,
+    doc_length: float = 50.0,
+    weights: npt.ArrayLike | None = None,
+    beta: npt.ArrayLike = 0.1,
+    seed: int = 0,
+) -> tuple[Corpus, Truth]:
+    """Draw a corpus in which every document has one topic.
+
+    w ~ Dir(1) where `weights` is left out; phi_k ~ Dir(beta); y ~ w; N_d ~ Poisson(doc_length); all tokens
+    of a document ~ phi_y.
+
+    Parameters
+    ----------
+    n_docs, n_topics, n_terms, doc_length, beta, seed
+        As in `sample_lda`.
+    weights : array (n_topics,), optional
+        Share of the documents in each topic.
+
+    Examples
+    --------
+    >>> corpus, truth = sample_mixture(3, 2, 5, doc_length=4, seed=1)
+    >>> truth.doc_topics.sum(axis=1), set(truth.doc_topics.ravel())
+    (array([1., 1., 1.]), {np.float64(0.0), np.float64(1.0)})
+    """
+    sizes = {"n_docs": n_docs, "n_topics": n_topics, "n_terms": n_terms, "seed": seed}
+    _check(sizes, doc_length)
+    b = _parameter("beta", beta, n_terms)
+    topics = np.array([_generator(seed, _TOPIC, k).dirichlet(b) for k in range(n_topics)])
+    drawn = _generator(seed, _WEIGHT, 0).dirichlet(np.ones(n_topics))
+    w = drawn if weights is None else _parameter("weights", weights, n_topics)
+    doc_topics = np.zeros((n_docs, n_topics))
+    counts = np.zeros((n_docs, n_terms), np.int64)
+    for d in range(n_docs):
+        rng = _generator(seed, _DOC, d)
+        k = int(_pick(w, rng.random(1))[0])
+        doc_topics[d, k] = 1.0
+        counts[d] = np.bincount(
+            _pick(topics[k], rng.random(rng.poisson(doc_length))), minlength=n_terms
+        )
+    indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
+    z = np.repeat(doc_topics.argmax(axis=1), counts.sum(axis=1)).astype(np.uint16)
+    return Corpus.from_matrix(counts), Truth(topics, doc_topics, indptr, z)
+
+
 def sample_hdp(
     n_docs: int,
     n_terms: int,

@@ -123,6 +123,10 @@ def as_stop_words(stop_words: Any) -> frozenset[str] | None:
     return words
 
 
+class Cut(list[Any]):
+    """Texts that `Vectorizer.tokens` has cut into tokens already; taken wherever it takes texts."""
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Vectorizer(TransformerMixin, BaseEstimator):
     """Count the terms of texts; a scikit-learn transformer.
@@ -201,6 +205,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
 
     def tokens(self, X: Iterable[str]) -> Iterator[list[str]]:
         """Cut each text into tokens, in the vocabulary or not."""
+        if isinstance(X, Cut):
+            yield from X
+            return
         if isinstance(X, str | bytes) or not isinstance(X, Iterable):
             raise DataError(f"expected a list of texts, got {type(X).__name__}")
         stop_words = self._stop_words()

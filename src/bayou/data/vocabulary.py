@@ -57,6 +57,11 @@ class Vocabulary:
         """Return the number of a term, or ``default`` when the term is unknown."""
         return self._index.get(term, default)
 
+    def missing(self, words: Iterable[str]) -> set[str]:
+        """Those of the words that are no terms."""
+        index = self._index
+        return {word for word in words if word not in index}
+
     def __len__(self) -> int:
         return len(self._terms)
 

@@ -39,7 +39,7 @@ def _list_topics(active, count, place, z, lo, hi):
 
 
 @fast_jit
-def _weigh_list(weight, active, count, n, rows, v):
+def weigh_list(weight, active, count, n, rows, v):
     """n_dk phi_vk of the document's topics in the order of the list; gives their sum."""
     total = np.float32(0.0)
     for j in range(n):
@@ -50,9 +50,14 @@ def _weigh_list(weight, active, count, n, rows, v):
 
 
 @fast_jit
-def _weigh_prior(weight, alpha, rows, v):
+def weigh_prior(weight, alpha, rows, v):
+    """a_k phi_vk of all topics; gives their sum."""
+    total = np.float32(0.0)
     for k in range(alpha.size):
-        weight[k] = alpha[k] * rows[v, k]
+        w = alpha[k] * rows[v, k]
+        weight[k] = w
+        total += w
+    return total
 
 
 @jit
@@ -80,7 +85,7 @@ def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, s
             hole = place[old]
             left = count[hole] - _ONE
             count[hole] = left
-            total = _weigh_list(weight, active, count, n, rows, v)
+            total = weigh_list(weight, active, count, n, rows, v)
             full = rows[v, old]
             change = max(full - own[old], np.float32(0.0)) / (_ONE - own[old]) - full
             weight[hole] += left * change
@@ -94,7 +99,7 @@ def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, s
                     j += 1
                 k = np.int64(active[j])
             else:
-                _weigh_prior(weight, alpha, rows, v)
+                weigh_prior(weight, alpha, rows, v)
                 weight[old] += alpha[old] * change
                 k = pick(weight, target - total)
             z[i] = k

@@ -26,17 +26,22 @@ def exp_digamma(x):
     """exp(psi(x)) for x > 0, to nine digits.
 
     exp(psi(y + 1/2)) = y + 1 / (24 y) - 37 / (5760 y**3) + 10313 / (2903040 y**5) - ..., after
-    psi(x) = psi(x + n) - sum_j 1 / (x + j) has made y large.
+    psi(x) = psi(x + 6) - sum_j 1 / (x + j) has made y large; the sum is that of three pairs, each
+    1 / (x + j) + 1 / (x + 5 - j) = (2x + 5) / (x (x + 5) + j (5 - j)), as one fraction.
     """
-    below = 0.0
-    while x < 6.5:
-        below += 1.0 / x
-        x += 1.0
-    y = x - 0.5
+    if x >= 6.5:
+        y = x - 0.5
+        i = 1.0 / y
+        q = i * i
+        return y + i * (1.0 / 24.0 - q * (37.0 / 5760.0 - q * (10313.0 / 2903040.0)))
+    y = x + 5.5
     i = 1.0 / y
     q = i * i
     series = y + i * (1.0 / 24.0 - q * (37.0 / 5760.0 - q * (10313.0 / 2903040.0)))
-    return series * math.exp(-below) if below > 0.0 else series
+    a = x * (x + 5.0)
+    b, c = a + 4.0, a + 6.0
+    below = (2.0 * x + 5.0) * (b * c + a * (b + c)) / (a * b * c)
+    return series * math.exp(-below)
 
 
 @jit
@@ -47,23 +52,35 @@ def number_documents(ids, seed, step):
 
 
 @jit
-def expected_rows(rows, terms, lo, hi, raw, scale, added, beta, inv):
+def known_rows(base, terms, lo, hi, raw, scale, beta):
+    """exp(psi(Delta_vk)) of the terms lo .. hi before the batch, Delta_vk = beta + scale raw_vk."""
+    empty = exp_digamma(beta)
+    for j in range(lo, hi):
+        for k in range(base.shape[1]):
+            n = scale * raw[terms[j], k]
+            base[j, k] = empty if n <= 0.0 else exp_digamma(n + beta)
+
+
+@jit
+def expected_rows(rows, base, terms, lo, hi, raw, scale, added, beta, inv):
     """exp(E ln phi_vk) of the terms lo .. hi of the batch, the largest of a term scaled to one.
 
-    Delta_vk = beta + scale raw_vk + added_vk; ``inv`` = exp(-psi(sum_v Delta_vk)).
+    Delta_vk = beta + scale raw_vk + added_vk; ``base`` as in `known_rows`; ``inv`` = exp(-psi(sum_v
+    Delta_vk)).
     """
     n_topics = rows.shape[1]
     weight = np.empty(n_topics)
-    empty = exp_digamma(beta)
     for j in range(lo, hi):
-        v, top = terms[j], 0.0
+        top = 0.0
         for k in range(n_topics):
-            n = scale * raw[v, k] + added[j, k]
-            weight[k] = (empty if n <= 0.0 else exp_digamma(n + beta)) * inv[k]
+            weight[k] = base[j, k] * inv[k]
+            if added[j, k] > 0.0:
+                n = scale * raw[terms[j], k] + added[j, k]
+                weight[k] = exp_digamma(n + beta) * inv[k]
             top = max(top, weight[k])
         if (
             not top > 0.0
-        ):  # no topic knows the term and the prior is too small to be told from nothing
+        ):  # no topic knows the term, and the prior is too small to be told from nothing
             for k in range(n_topics):
                 weight[k] = inv[k]
                 top = max(top, weight[k])
@@ -183,15 +200,23 @@ def add_linear(linear, zbar, kappa, lo, hi, by):
 
 
 @jit
-def invert(spread, factor, precision, lo, hi):
-    """Lower Cholesky factors of matrices lo .. hi, and their inverses."""
+def factorise(factor, precision, lo, hi):
+    """Lower Cholesky factors of matrices lo .. hi."""
     n = precision.shape[1]
-    x = np.empty(n)
     for i in range(lo, hi):
         for k in range(n):
             for j in range(n):
                 factor[i, k, j] = precision[i, k, j]
         cholesky_into(factor[i])
+
+
+@jit
+def invert(spread, factor, precision, lo, hi):
+    """Lower Cholesky factors of matrices lo .. hi, and their inverses."""
+    n = precision.shape[1]
+    x = np.empty(n)
+    factorise(factor, precision, lo, hi)
+    for i in range(lo, hi):
         for k in range(n):
             for j in range(n):
                 x[j] = 0.0

@@ -18,6 +18,7 @@ from bayou.metrics.likelihood import (
     left_to_right,
     log_likelihood_rows,
 )
+from bayou.metrics.mixtures import matched_l1, moment_regret, recovery_error
 from bayou.metrics.progressive import Progress, progressive
 from bayou.metrics.topics import diversity, exclusivity, frex, top_terms, topic_distances
 
@@ -37,11 +38,14 @@ __all__ = [
     "label_measures",
     "left_to_right",
     "log_likelihood_rows",
+    "matched_l1",
+    "moment_regret",
     "multilabel",
     "npmi",
     "number_measures",
     "outcomes",
     "progressive",
+    "recovery_error",
     "top_terms",
     "topic_distances",
 ]

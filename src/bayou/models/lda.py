@@ -36,7 +36,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import fast, prior, sampler, schedule, topics
+from bayou.parts import fast, prior, sampler, schedule, spectral, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 from bayou.posterior import Posterior
 from bayou.run import checkpoint as checkpoints
@@ -181,8 +181,9 @@ class LDA(TopicEstimator):
         Prior of a topic's terms.
     inference : {"fast", "gibbs", "snapshot", "mh"}
         A point estimate, or one of three samplers; see the head of this module.
-    start : {"random", "fast"}
-        Where a sampler starts: anywhere, or at the fast inference's point estimate.
+    start : {"random", "fast", "spectral"}
+        Where training starts: anywhere; for a sampler, at the fast inference's point estimate; or at topics
+        solved for from moments (`SpectralLDA`).
     n_sweeps : int or None
         The most passes over the corpus. None is 200 for samplers, and for the fast inference 100 (121
         from 400 topics on) and up to 100 more where it overfits and a sampler has to take over.
@@ -278,11 +279,11 @@ class LDA(TopicEstimator):
         check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
         resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
-        one_of("start", p.start, ("random", "fast"))
+        one_of("start", p.start, ("random", "fast", "spectral"))
         whole("n_draws", p.n_draws, 0)
-        if p.inference == "fast" and (p.start != "random" or p.burn_in is not None or p.n_draws):
+        if p.inference == "fast" and (p.start == "fast" or p.burn_in is not None or p.n_draws):
             raise ValueError(
-                "start, burn_in and n_draws belong to the samplers; leave them out with 'fast'"
+                "start='fast', burn_in and n_draws belong to the samplers; leave them out with 'fast'"
             )
         number("tol", p.tol, 0.0)
         if p.burn_in is not None:
@@ -304,7 +305,10 @@ class LDA(TopicEstimator):
         setup = prepare(corpus, p, self.seed_, each)
         sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
         begin = self._resumed(fast.State, corpus, saved, sizes)
-        state = begin or fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta))
+        if begin is None:
+            given = _spectral_counts(setup.pairs, corpus.n_terms, p, self.seed_)
+            begin = fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta), given)
+        state = begin
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
 
         def step(state: fast.State) -> tuple[fast.State, Info | None]:
@@ -335,7 +339,9 @@ class LDA(TopicEstimator):
         state = self._resumed(State, corpus, saved, (0, n_tokens, n_tokens))
         if state is None:
             begin = None
-            if p.start == "fast":
+            if p.start == "spectral":
+                begin = _spectral_posterior(corpus, p, self.seed_, each)
+            elif p.start == "fast":
                 first = SimpleNamespace(**{**vars(p), "inference": "fast", "n_sweeps": None})
                 begin, _ = self._fit_fast(corpus, first, [], checkpoints.Saver(), each)
             state = init(chain, p, each, begin)
@@ -384,6 +390,23 @@ class LDA(TopicEstimator):
                 f"the checkpoint {saved.path} holds impossible numbers; begin again"
             )
         return state
+
+
+def _spectral_counts(pairs: Pairs, n_terms: int, p: SimpleNamespace, seed: int) -> F32 | None:
+    """Counts to start from where the start is spectral."""
+    if p.start != "spectral":
+        return None
+    return spectral.lda_start(pairs, n_terms, p.n_topics, seed)
+
+
+def _spectral_posterior(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> Posterior:
+    """Topics for a sampler to start under."""
+    counts = spectral.lda_start(topics.pairs_of(corpus.counts), corpus.n_terms, p.n_topics, seed)
+    return Posterior(
+        rows=topics.topic_rows(counts, p.beta, each), alpha=resolve_alpha(p.alpha, p.n_topics),
+        beta=float(p.beta), topic_tokens=topics.topic_totals(counts),
+        scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+    )  # fmt: skip
 
 
 def _fits(

@@ -15,12 +15,10 @@ Machine Learning 107, 2018.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,21 +27,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.data.vocabulary import Vocabulary
-from bayou.kernels import rng
-from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import prior, stream, topics
+from bayou.parameters import one_of, resolve_alpha
+from bayou.parts import columns, hybrid, prior, spectral, stream, topics
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
-from bayou.run import checkpoint, loop
-from bayou.run.loop import Info
-from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
-
-LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
-
-
-N_SCORED = 500  # documents whose score ends `fit`
+from bayou.run import checkpoint
+from bayou.topic_stream import TopicStream, check_state
 
 
 class State(NamedTuple):
@@ -61,10 +50,15 @@ class State(NamedTuple):
 
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """Topics that are noise around the first mini-batch."""
+    """Topics that are noise around the first documents, or solved for from their moments."""
     pairs = topics.pairs_of(corpus.counts)
     mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
-    g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
+    if p.start == "spectral":
+        raw = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
+        scale = mass / max(corpus.n_tokens, 1.0)
+        g = stream.Global(raw, scale, scale * topics.topic_totals(raw))
+    else:
+        g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
     none = np.zeros(0), np.zeros(0, np.int64)
     return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta), *none)
@@ -75,11 +69,14 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
     n_seen, step = state.n_seen + corpus.n_docs, state.step + 1
     rho = (p.tau + step) ** -p.kappa
     gain = (p.n_docs or n_seen) / corpus.n_docs
-    local = stream.Local(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step)
+    again = p.n_docs is not None and state.n_seen >= p.n_docs  # more than there are: read before
+    local = stream.Local(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
     before = stream.Global(state.raw, state.scale, state.topic)
     if p.inference == "hybrid":
         tokens = topics.Tokens(*corpus.tokens())
-        after, doc_topic = stream.hybrid_step(before, tokens, local, rho, gain, each)
+        after, lists = hybrid.step(before, tokens, local, rho, gain, each)
+        if p.learn_alpha:
+            doc_topic = hybrid.doc_topic(lists, tokens, len(state.alpha), each)
     else:
         pairs = topics.pairs_of(corpus.counts)
         after, doc_topic = stream.scvb0_step(before, pairs, local, rho, gain, each)
@@ -89,14 +86,8 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
     return State(step, n_seen, *after, alpha, state.beta, state.scores, state.score_steps)
 
 
-def _at_rest(state: State, tol: float) -> bool:
-    """Whether the score just taken gained less than ``tol`` over the one before."""
-    fresh = len(state.scores) > 1 and state.score_steps[-1] == state.step
-    return bool(fresh and state.scores[-1] - state.scores[-2] < tol)
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineLDA(TopicEstimator):
+class OnlineLDA(TopicStream):
     """Latent Dirichlet allocation learned from mini-batches, in memory that does not grow.
 
     Parameters
@@ -109,7 +100,10 @@ class OnlineLDA(TopicEstimator):
         Prior of a topic's terms.
     inference : {"scvb0", "hybrid"}
         How a mini-batch is inferred: variational passes, or Gibbs sweeps, over each document. Sampling
-        needs whole counts and rounds fractional ones.
+        gives the better topics; it needs whole counts and rounds fractional ones.
+    start : {"noise", "spectral"}
+        Where topics begin: at noise around the first mini-batch, or solved for from the moments of the
+        documents given to `fit` or first given to `partial_fit`.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
     batch_size : int
@@ -153,6 +147,7 @@ class OnlineLDA(TopicEstimator):
     alpha: float | ArrayLike | None = None
     beta: float = 0.01
     inference: str = "scvb0"
+    start: str = "noise"
     n_passes: int = 3
     batch_size: int = 256
     burn_in: int = 3
@@ -163,146 +158,43 @@ class OnlineLDA(TopicEstimator):
     learn_alpha: bool = False
     tol: float = 5e-4
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes, each in its own keyed order.
+    def _begin(self, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
+        return init(corpus, p, self.seed_, each)
 
-        What was learned before is forgotten; `partial_fit` goes on.
+    def _advance(self, state: State, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
+        return update(state, corpus, p, self.seed_, each)
 
-        Parameters
-        ----------
-        X : Corpus or matrix (documents, terms) of counts
-        y : ignored
-        """
-        p = self._checked_parameters()
-        corpus = self._documents(X, p, reset=True)
-        self.seed_ = self._resolve_seed()
-        self._names = corpus.vocabulary
-        p.n_docs = p.n_docs or corpus.n_docs
-        per_pass = -(-corpus.n_docs // p.batch_size)
-        order = lru_cache(maxsize=1)(lambda n: self._order(corpus.n_docs, n))
+    def _opening(self, corpus: Corpus, first: Corpus, p: SimpleNamespace) -> Corpus:
+        return corpus if p.start == "spectral" else first
 
-        def batch(i: int) -> Corpus:
-            n, at = divmod(i, per_pass)
-            return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
-
-        sample = corpus[np.sort(self._order(corpus.n_docs, p.n_passes)[:N_SCORED])]
-        self._learn(None, p.n_passes * per_pass, batch, p, (per_pass, sample))
-        learned: State = self.__dict__["state_"]
-        self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more documents, in the order given, `batch_size` at a time."""
-        p = self._checked_parameters()
-        first = not hasattr(self, "state_")
-        corpus = self._documents(X, p, reset=first)
-        if first:
-            self.seed_ = self._resolve_seed()
-            self._names = corpus.vocabulary
-        elif len(self.state_.alpha) != p.n_topics:
-            raise ValueError(
-                f"n_topics is {p.n_topics} but this stream has learned {len(self.state_.alpha)}; "
-                "begin another model for another number of topics"
-            )
-
-        def batch(i: int) -> Corpus:
-            return corpus[i * p.batch_size : (i + 1) * p.batch_size]
-
-        n_batches = -(-corpus.n_docs // p.batch_size)
-        self._learn(None if first else self.state_, n_batches, batch, p)
-        return self
-
-    def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
-        """The documents; for sampling in whole counts, with one warning for all mini-batches."""
-        corpus = self._corpus(X, reset=reset)
-        if p.inference != "hybrid" or not corpus.is_fractional:
-            return corpus
-        corpus.tokens()  # warns
-        rounded = corpus.counts.copy()
-        np.rint(rounded.data, out=rounded.data)
-        return replace(corpus, counts=rounded)
-
-    def _learn(
-        self,
-        state: State | None,
-        n_batches: int,
-        batch_of: Callable[[int], Corpus],
-        p: SimpleNamespace,
-        watch: tuple[int, Corpus] | None = None,
-    ) -> None:
-        """Learn from so many mini-batches; ``watch`` = after how many to score which documents."""
-        with (
-            Workers(self.n_threads) as workers,
-            loop.progress_bar(self.progress, "OnlineLDA") as bar,
-        ):
-            begin = init(batch_of(0), p, self.seed_, workers.each) if state is None else state
-            last = begin.step + n_batches
-
-            def step(state: State) -> tuple[State, Info | None]:
-                if state.step == last or _at_rest(state, p.tol):
-                    return state, None
-                batch, score = batch_of(state.step - begin.step), math.nan
-                state = update(state, batch, p, self.seed_, workers.each)
-                self.state_ = state  # counts change in place: an error later on must not part them
-                if watch is not None and (state.step - begin.step) % watch[0] == 0:
-                    score = self.log_likelihood(watch[1])
-                    scores = np.append(state.scores, score)
-                    steps = np.append(state.score_steps, state.step)
-                    self.state_ = state = state._replace(scores=scores, score_steps=steps)
-                return state, Info(state.step, last, p.inference, score, 0.0)
-
-            callbacks = [*bar, *self._callbacks()]
-            loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
-        self.n_iter_ = self.state_.step
-
-    def _order(self, n_docs: int, n: int) -> NDArray[np.int64]:
-        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
-        return np.asarray(rng.shuffled(n_docs, key), np.int64)
+    def _samples(self, p: SimpleNamespace) -> bool:
+        return bool(p.inference == "hybrid")
 
     def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        check_parameters(
-            p, ("n_topics", "n_passes", "batch_size", "n_samples", "n_docs"), ("beta", "max_time")
-        )
+        p = super()._checked_parameters()
         resolve_alpha(p.alpha, p.n_topics)
         one_of("inference", p.inference, ("scvb0", "hybrid"))
-        whole("burn_in", p.burn_in, 0)
-        number("tau", p.tau, LEAST_TAU)
-        number("tol", p.tol, 0.0)
-        number("kappa", p.kappa, 0.5, 1.0)
-        if p.kappa == 0.5:
-            raise ValueError("kappa must be above 0.5, or the steps never come to rest; got 0.5")
+        one_of("start", p.start, ("noise", "spectral"))
         return p
-
-    @property
-    def vocabulary_(self) -> Vocabulary | None:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "state_")  # `posterior_` would be computed only to be thrown away
-
-    @property
-    def scores_(self) -> F64:
-        """Log-likelihood per token of a sample of documents after each pass of `fit`."""
-        check_is_fitted(self)
-        return np.asarray(self.state_.scores, np.float64)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
         check_is_fitted(self)
         s = self.state_
-        # summed anew: along a stream n_k and the single-precision n_vk round differently
-        totals = s.scale * topics.topic_totals(s.raw)
-        inv = (1.0 / (totals + len(s.raw) * s.beta)).astype(np.float32)
-        rows = (s.raw * np.float32(s.scale) + np.float32(s.beta)) * inv
+        rows, totals = stream.rows_of(s.raw, s.scale, s.beta)
         return Posterior(
             rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=totals,
             scores=s.scores, score_steps=s.score_steps,
             vocabulary=self._names,
         )  # fmt: skip
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        s = self.state_
+        gone = columns.counts_of(s.raw, s.scale, columns.others(keep, len(s.raw)))
+        totals = np.maximum(s.topic - gone, 0.0)
+        self.state_ = s._replace(raw=columns.moved(s.raw, keep, n_new), topic=totals)
+        return float(gone.sum())
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
@@ -310,17 +202,8 @@ class OnlineLDA(TopicEstimator):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         state = checkpoint.state_of(State, arrays)
-        shape = np.shape(state.raw) if np.ndim(state.raw) == 2 else (-1, -1)
-        check_arrays("raw", state.raw, np.float32, shape)
-        check_arrays("topic", state.topic, np.float64, shape[1:])
+        shape = check_state(state)
         check_arrays("alpha", state.alpha, np.float64, shape[1:])
-        check_arrays("scores", state.scores, np.float64, np.shape(state.score_steps), finite=False)
-        check_arrays("score_steps", state.score_steps, np.int64, (np.size(state.scores),))
-        whole, real = (state.step, state.n_seen), (state.scale, state.beta)
-        if not all(type(n) is int and n >= 0 for n in whole):
-            raise ModelFileError("the model file's step and n_seen must be whole; save it again")
-        if not all(type(x) is float and 0.0 < x < math.inf for x in real):
-            raise ModelFileError("the model file's scale and beta must be positive; save it again")
         if shape[1] < 1 or not (state.alpha > 0).all():
             raise ModelFileError("the model file's priors must be positive; save it again")
         self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])

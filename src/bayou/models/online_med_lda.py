@@ -34,6 +34,7 @@ _CLASSES: dict[str, dict[str, Any]] = {
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
+_ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels a document, which has few words for each
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,8 +50,8 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         Number of topics [K]. None: 20 for two classes, else the larger of 40 and twice the classes (once the
         labels), 400 at most; of the classes known at the first document.
     alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is 0.5 or 0.16. Few sweeps need a large one: documents would stay
-        in the topics they began in.
+        Prior of a document's topics; None is 0.5 (0.2 for several labels a document) or 0.16. Few sweeps
+        need a large one: documents would stay in the topics they began in.
     beta : float
         Prior of a topic's terms. Below 0.1 a term that a topic has not seen yet is all but shut out of it.
     cost : float or None
@@ -60,15 +61,21 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     variance : float or None
         Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None is 1; but for several labels a document under
-        the floor of "gibbs", where every document weighs the same, it is by how much the documents without
-        the label outnumber those with it so far, from 1 to 8, and a factor on how far the score should be.
+        Factor on the cost of labels that a document has. None is 1, but for several labels a document: 3
+        with "averaging" and a second stage; under the floor of "gibbs", where every document weighs the
+        same, by how much the documents without the label outnumber those with it so far, from 1 to 8, and
+        a factor on how far the score should be.
     weight_floor : float, "auto" or None
         Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
         "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
         happen to meet the margin then weigh so much that the weights freeze before the topics have settled.
         "auto" is 6.1 x cost x margin, 1000 by default. From four times cost x margin on every document weighs
         the same, and one precision matrix serves all tasks: weights are ridge regressions.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, logistic regressions along the stream on topics
+        that no label has shaped: those of each document by its words alone, before it is learned. Several
+        labels are then given above the threshold that would have been best so far (micro-F1), and
+        probabilities need no further calibration. None: for several labels a document.
     tf : {"log", "none", "binary"}
         How counts are damped before anything else.
     idf : bool
@@ -112,6 +119,8 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     True
     """
 
+    refit: bool | None = None
+
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
         """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
@@ -120,6 +129,7 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": n_topics, "alpha": 1.0 / n_topics, "beta": 0.45,
             "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1, "weight_floor": None,
+            "refit": False,
         }  # fmt: skip
         own = {
             "averaging": {"batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -128,7 +138,13 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         return cls(**{**plain, **own[classifier], **settings})
 
     def _defaults(self) -> dict[str, Any]:
-        return _CLASSES[self.classifier]
+        found = _CLASSES[self.classifier]
+        if self.classifier == "gibbs" and getattr(self, "multi_label_", False):
+            return found | {"alpha": _ALPHA_OF_LABELS}
+        return found
+
+    def _refits(self) -> bool:
+        return self.multi_label_ if self.refit is None else bool(self.refit)
 
     def _default_topics(self) -> int:
         if self._kind() == "binary":

@@ -34,8 +34,9 @@ class OnlineMedLDARegressor(OnlineRegressor):
 
     Targets are brought to mean 0 and deviation 1 by those that have come so far, so that ``cost``,
     ``epsilon`` and ``variance`` mean the same for all of them. They pull on the topics of the documents that
-    weights are learned from, and nothing pulls on those of a new document: predictions are corrected by a
-    line fitted to what was predicted of the latest documents before they were learned.
+    weights are learned from, and nothing pulls on those of a new document: predictions are made by weights
+    of a second stage, which see topics that no target has pulled on. Without one (``refit``) they are
+    corrected by a line fitted to what was predicted of the latest documents before they were learned.
 
     Parameters
     ----------
@@ -56,6 +57,10 @@ class OnlineMedLDARegressor(OnlineRegressor):
         As in `OnlineMedLDAClassifier`, "auto" being 6.1 x cost; precision matrices are one a target.
     batch_size : int or None
         Documents that are learned together; None is 64 or 8.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, a ridge regression along the stream on topics
+        that no target has shaped: those of each document by its words alone, before it is learned. None
+        is yes.
     beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
@@ -71,8 +76,13 @@ class OnlineMedLDARegressor(OnlineRegressor):
     True
     """
 
+    refit: bool | None = None
+
     def _defaults(self) -> dict[str, Any]:
         return _NUMBERS[self.regressor]
+
+    def _refits(self) -> bool:
+        return self.refit is None or bool(self.refit)
 
     def _default_topics(self) -> int:
         return 10

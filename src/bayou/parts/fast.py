@@ -112,10 +112,12 @@ def make_setup(
     )
 
 
-def start(setup: Setup, alpha: F64, beta: float) -> State:
-    """The state before the first pass."""
+def start(setup: Setup, alpha: F64, beta: float, given: F32 | None = None) -> State:
+    """The state before the first pass, from counts that are given or from the documents."""
     n_terms, n_topics = setup.new.shape
-    if n_topics >= MANY:
+    if given is not None:
+        term_topic = given
+    elif n_topics >= MANY:
         term_topic = em.document_start(setup.pairs, n_terms, n_topics, setup.seed)
     else:
         begin = clusters.cluster_start if setup.plan.clustered else em.noise_start

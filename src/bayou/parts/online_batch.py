@@ -65,16 +65,35 @@ def frequencies(batch: Batch) -> F64:
     return np.bincount(batch.pairs.terms, minlength=len(batch.terms)).astype(np.float64)
 
 
-def expected_rows(known: Topics, terms: I64, added: F64, each: Each) -> F32:
-    """exp(E ln phi) under Delta + added, each term up to a factor (terms of the batch x topics)."""
+def known_rows(known: Topics, terms: I64, each: Each) -> F32:
+    """exp(psi(Delta)) of some terms, which all rounds over a mini-batch begin at (terms x topics)."""
+    base = np.empty((len(terms), len(known.topic)), np.float32)
+
+    def work(lo: int, hi: int) -> None:
+        kernels.known_rows(base, terms, lo, hi, known.raw, known.scale, known.beta)
+
+    each(work, np.arange(len(terms) + 1, dtype=np.int64), 15.0 * base.shape[1])
+    return base
+
+
+def expected_rows(
+    known: Topics, terms: I64, added: F64, each: Each, base: F32 | None = None
+) -> F32:
+    """exp(E ln phi) under Delta + added, each term up to a factor (terms of the batch x topics).
+
+    ``base`` is what `known_rows` gives, if it has been made.
+    """
     rows = np.empty(added.shape, np.float32)
+    made = known_rows(known, terms, each) if base is None else base
     total = known.topic + added.sum(axis=0) + len(known.raw) * known.beta
     inv = np.array([1.0 / kernels.exp_digamma(x) for x in total.tolist()])
 
     def work(lo: int, hi: int) -> None:
-        kernels.expected_rows(rows, terms, lo, hi, known.raw, known.scale, added, known.beta, inv)
+        kernels.expected_rows(
+            rows, made, terms, lo, hi, known.raw, known.scale, added, known.beta, inv
+        )
 
-    each(work, np.arange(len(terms) + 1, dtype=np.int64), 15.0 * len(inv))
+    each(work, np.arange(len(terms) + 1, dtype=np.int64), 5.0 * len(inv))
     return rows
 
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayou.kernels import response
-from bayou.parts import online_batch, topics
+from bayou.parts import online_batch, online_refit, topics
 from bayou.parts.online_batch import Batch
 from bayou.parts.online_growth import settled
 from bayou.parts.online_rounds import run_rounds, solved
 from bayou.parts.online_state import N_SCORED, How, State, prior, scaling, term_weight, topics_of
 from bayou.parts.passive_aggressive import Examples
-from bayou.parts.topics import F64, Each
+from bayou.parts.topics import F32, F64, I64, Each
 
 SCORE_ALL, SCORE_EVERY = 256, 8  # the first documents are all scored, then one in so many
 MOST_POSITIVE = 8.0  # from 12 on rare labels are given to documents that do not have them
@@ -39,8 +39,11 @@ def faded(state: State, left: float, how: How, each: Each) -> State:
     alone = np.eye(len(state.topic)) / how.variance
     precision, linear = left * state.precision + (1.0 - left) * alone, state.linear * left
     mean = solved(precision, linear, each) if how.gibbs else state.mean * left
+    if how.fresh:  # else nothing takes the place of what a second stage would forget
+        state = online_refit.faded(state, left)._replace(lessons=state.lessons * left)
     return state._replace(
-        mass=state.mass * left, seen_in=state.seen_in * left, raw=raw, scale=scale,
+        mass=state.mass * left, seen_in=state.seen_in * left,
+        raw=raw, scale=scale,
         topic=state.topic * left, mean=mean, precision=precision, linear=linear, moments=moments,
         tables=state.tables * left,
     )  # fmt: skip
@@ -108,20 +111,48 @@ def _more_moments(moments: F64, examples: Examples, how: How) -> F64:
 
 def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each) -> State:
     """Some documents scored by what was known before them: what predictions are calibrated on."""
+    if how.refit and not how.fresh:
+        return state
     number = state.n_seen + np.arange(batch.n_docs)
     known = (batch.cost > 0.0).any(axis=1)
-    use = np.flatnonzero(known & ((number < SCORE_ALL) | (number % SCORE_EVERY == 0)))
+    kept = (number < SCORE_ALL) | (number % SCORE_EVERY == 0)
+    use = np.flatnonzero(known & (kept | how.refit))
     if not len(use):
         return state
-    pairs = topics.select(batch.pairs, use)
-    rows = online_batch.mean_rows(topics_of(state, how), batch.terms, each)
-    zbar = online_batch.averages(rows, prior(state, how), batch.weight, pairs, each)
-    found = np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean)
+    zbar = _to_come(state, batch, use, how, each)
     truth = np.where(batch.cost > 0.0, batch.y, np.nan)[use]
     if how.loss == response.INSENSITIVE:
-        centre, deviation = scaling(state)
-        found, truth = found * deviation + centre, examples.y[use]
-    at = (state.n_scored + np.arange(len(use)))[-N_SCORED:] % N_SCORED
+        truth = np.where(batch.cost > 0.0, examples.y, np.nan)[use]
+    if how.refit:
+        found = online_refit.score(state, zbar, how, each)
+        lesson = online_refit.Lesson(zbar, truth, examples.costs[use] / how.cost)
+        state = online_refit.learn(state, lesson, found, how, each)
+        found, truth, use = found[kept[use]], truth[kept[use]], use[kept[use]]
+    else:
+        found = np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean)
+        if how.loss == response.INSENSITIVE:
+            centre, deviation = scaling(state)
+            found = found * deviation + centre
+    return _remember(state, found, truth)
+
+
+def _to_come(state: State, batch: Batch, use: I64, how: How, each: Each) -> F32:
+    """Average topics of some documents by what is known, as if they were still to come."""
+    pairs, terms, weight = batch.pairs, batch.terms, batch.weight
+    if len(use) < batch.n_docs:
+        pairs = topics.select(pairs, use)
+        own, places = np.unique(pairs.terms, return_inverse=True)
+        pairs, terms = pairs._replace(terms=places.astype(np.int32)), terms[own]
+        weight = weight[own]
+    rows = online_batch.mean_rows(topics_of(state, how), terms, each)
+    return online_batch.averages(rows, prior(state, how), weight, pairs, each)
+
+
+def _remember(state: State, found: F64, truth: F64) -> State:
+    """Scores and truths of the latest documents, over the oldest ones."""
+    if not len(found):
+        return state
+    at = (state.n_scored + np.arange(len(found)))[-N_SCORED:] % N_SCORED
     scores, truths = state.scores.copy(), state.truths.copy()
     scores[at], truths[at] = found[-N_SCORED:], truth[-N_SCORED:]
-    return state._replace(scores=scores, truths=truths, n_scored=state.n_scored + len(use))
+    return state._replace(scores=scores, truths=truths, n_scored=state.n_scored + len(found))

@@ -69,9 +69,11 @@ def run_rounds(state: State, batch: Batch, how: How, seed: int, each: Each) -> t
         len(state.raw),
     )
     added, after = np.zeros((len(batch.terms), len(state.topic))), room
+    known = topics_of(state, how)
+    base = online_batch.known_rows(known, batch.terms, each)
     for n in range(how.n_rounds):
-        known = added[:, : len(state.topic)]
-        rows = online_batch.expected_rows(topics_of(state, how), batch.terms, known, each)
+        mine = added[:, : len(state.topic)]
+        rows = online_batch.expected_rows(known, batch.terms, mine, each, base)
         run = Round(n, rows, how, seed, each)
         if n == 0 or how.gibbs:
             _open(local, batch, run)
@@ -289,8 +291,12 @@ def _inverted(precision: F64, each: Each) -> tuple[F64, F64]:
 
 def solved(precision: F64, linear: F64, each: Each) -> F64:
     """mu = P^-1 b of all tasks."""
-    mean = np.empty_like(linear)
-    _, factor = _inverted(precision, each)
+    mean, factor = np.empty_like(linear), np.empty_like(precision)
+
+    def factors(lo: int, hi: int) -> None:
+        kernels.factorise(factor, precision, lo, hi)
+
+    each(factors, _counting(len(precision)), precision.shape[1] ** 3 / 3.0)
 
     def work(lo: int, hi: int) -> None:
         kernels.solve(mean, factor, linear, lo, hi)

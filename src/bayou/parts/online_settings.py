@@ -53,7 +53,11 @@ def set_floor(p: SimpleNamespace, name: str, score: float) -> None:
 
 
 def how_of(
-    p: SimpleNamespace, n_topics: int, loss: tuple[int, float, float, bool], growth: Growth | None
+    p: SimpleNamespace,
+    n_topics: int,
+    loss: tuple[int, float, float, bool],
+    growth: Growth | None = None,
+    refit: bool = False,
 ) -> How:
     """The settings of a step. ``loss``: its kind, its width, the factor of a yes, and whether a cost is the
     same for all tasks.
@@ -64,5 +68,6 @@ def how_of(
         shared=bool(p.gibbs and alike and p.out_of_reach), positive=positive,
         alpha=resolve_alpha(p.alpha, n_topics), beta=float(p.beta), n_rounds=int(p.n_rounds),
         n_sweeps=int(p.n_sweeps), burn_in=int(p.burn_in), ghosts=float(p.ghost_factor),
-        decay=float(p.decay), tf=p.tf, idf=bool(p.idf), growth=growth,
+        decay=float(p.decay), tf=p.tf, idf=bool(p.idf), growth=growth, refit=refit,
+        cost=float(p.cost),
     )  # fmt: skip

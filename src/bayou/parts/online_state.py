@@ -11,6 +11,7 @@ from bayou.parts.growth import Growth, expected_sticks
 from bayou.parts.online_batch import Topics
 from bayou.parts.topics import F32, F64, I64
 
+N_BINS = 100  # of probabilities between 0 and 1
 N_SCORED = 512  # the latest documents that were scored before they were learned
 
 
@@ -36,6 +37,9 @@ class How(NamedTuple):
     tf: str
     idf: bool
     growth: Growth | None = None  # how topics are born; None: there are as many as ``alpha``
+    refit: bool = False  # whether weights of a second stage are learned too
+    fresh: bool = True  # whether the documents are new: a second stage learns from no others
+    cost: float = 1.0  # of a document of weight one
 
 
 class State(NamedTuple):
@@ -61,6 +65,11 @@ class State(NamedTuple):
     ids: I64  # topics: numbers that are never given twice; none where topics are not born
     n_born: int
     course: I64  # topics after each of the latest mini-batches; none where topics are not born
+    gram: F64  # matrices x topics x topics: sums of the second stage, no rows without one
+    refitted: F64  # tasks x topics: its weights; of numbers, the sums that they follow from
+    bend: F64  # tasks: sum of p (1 - p)
+    curve: F64  # (4, N_BINS): how thresholds would have done
+    lessons: float  # documents that it has learned from
 
 
 def start(n_terms: int, n_tasks: int, how: How) -> State:
@@ -69,6 +78,8 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
     n_matrices = (1 if how.shared else n_tasks) if how.gibbs else 0
     n_targets = 0 if how.loss == response.HINGE else n_tasks
     n_born = 0 if how.growth is None else n_topics
+    n_refitted = n_tasks if how.refit else 0
+    n_grams = min(1 if how.loss == response.HINGE else n_targets, n_refitted)
     return State(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
@@ -78,7 +89,9 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
         n_scored=0, tables=np.zeros(n_born), ids=np.arange(n_born), n_born=n_born,
-        course=np.zeros(0, np.int64),
+        course=np.zeros(0, np.int64), gram=np.zeros((n_grams, n_topics, n_topics)),
+        refitted=np.zeros((n_refitted, n_topics)), bend=np.zeros(n_refitted),
+        curve=np.zeros((4, N_BINS)), lessons=0.0,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.parts import second_stage
-from bayou.parts.online_state import N_SCORED, State
+from bayou.parts.online_state import N_BINS, N_SCORED, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
 
@@ -25,6 +25,8 @@ def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
         yes=np.where(turned, float(state.n_seen > 0), state.yes[source]),
         scores=state.scores[:, source] * sign,
         truths=state.truths[:, source] * sign,
+        refitted=state.refitted[source] * sign[:, None] if len(state.bend) else state.refitted,
+        bend=state.bend[source] if len(state.bend) else state.bend,
     )
 
 
@@ -103,17 +105,19 @@ def sound(state: State, pending: Examples) -> bool:
     if not all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in whole):
         return False
     numbers = (state.step, state.n_seen, state.n_scored, state.told, state.n_born)
-    real = (state.scale, state.mass)
+    real = (state.scale, state.mass, state.lessons)
     if not all(type(n) is int and n >= 0 for n in numbers) or not all(
         type(x) is float for x in real
     ):
         return False
-    if not (0.0 < state.scale < np.inf and 0.0 <= state.mass < np.inf) or state.raw.ndim != 2:
+    if not (0.0 < state.scale < np.inf and all(0.0 <= x < np.inf for x in real[1:])):
+        return False
+    if state.raw.ndim != 2:
         return False
     return _fit(state) and _finite(state) and _waiting(pending, state)
 
 
-_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "n_born")
+_PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "n_born", "lessons")
 _WHOLE = ("ids", "course")
 
 
@@ -121,6 +125,7 @@ def _fit(state: State) -> bool:
     n_terms, n_topics = state.raw.shape
     n_tasks, n_matrices = len(state.yes), len(state.precision)
     n_targets = state.moments.shape[-1]
+    n_refitted = n_tasks if len(state.bend) else 0
     shapes: dict[str, tuple[int, ...]] = {
         "seen_in": (n_terms,),
         "topic": (n_topics,),
@@ -134,6 +139,10 @@ def _fit(state: State) -> bool:
         "tables": (n_topics if state.tables.size else 0,),
         "ids": (n_topics if state.tables.size else 0,),
         "course": (state.course.size,),
+        "gram": (n_targets or 1, n_topics, n_topics) if n_refitted else (0, *state.gram.shape[1:]),
+        "refitted": (n_refitted, n_topics if n_refitted else state.refitted.shape[-1]),
+        "bend": (n_refitted,),
+        "curve": (4, N_BINS),
     }
     right = all(getattr(state, name).shape == shape for name, shape in shapes.items())
     return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
@@ -142,9 +151,11 @@ def _fit(state: State) -> bool:
 def _finite(state: State) -> bool:
     arrays: list[NDArray[Any]] = [
         state.raw, state.topic, state.mean, state.precision, state.linear, state.moments, state.scores,
-        state.seen_in, state.yes, state.tables,
+        state.seen_in, state.yes, state.tables, state.gram, state.refitted, state.bend, state.curve,
     ]  # fmt: skip
-    counts = (state.raw, state.topic, state.seen_in, state.yes, state.tables)
+    counts = (
+        state.raw, state.topic, state.seen_in, state.yes, state.tables, state.bend, state.curve,
+    )  # fmt: skip
     named = len(np.unique(state.ids)) == state.ids.size and (state.course > 0).all()
     if not named or state.ids.min(initial=0) < 0 or state.ids.max(initial=-1) >= state.n_born:
         return False

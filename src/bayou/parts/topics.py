@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ I64 = NDArray[np.int64]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+
+
+A = TypeVar("A", bound=NDArray[np.generic])
 
 
 class Each(Protocol):
@@ -153,8 +156,8 @@ def topic_totals(term_topic: F32) -> F64:
     return totals
 
 
-def writable(rows: F32) -> F32:
-    """The rows, or a copy of read-only ones: kernels compiled for those may round differently."""
+def writable(rows: A) -> A:
+    """The array, or a copy of a read-only one: kernels compiled for those may round differently."""
     return rows if rows.flags.writeable else rows.copy()
 
 

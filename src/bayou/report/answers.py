@@ -16,6 +16,11 @@ from bayou.report.text import shorten
 _CLOUDS = 12
 _FEW_LABELS = 2  # a cloud of fewer says nothing
 _SPOKEN_FOR = "The labels that each topic speaks for"
+_HELD_TOGETHER = "The labels that each topic holds together"
+_BEHIND = "The labels that speak most of each topic"
+_LISTED = 8  # labels of a topic in the table
+_LEAST = 0.005  # probability of a label that is listed
+_MOST_TOPICS = 300  # labels that are topics themselves; more make no picture
 
 
 def of_classes(
@@ -34,11 +39,15 @@ def of_classes(
         What topics are called.
     test : Corpus, optional
     """
+    if hasattr(model, "label_topics_"):
+        return _of_authors(model, names, doc_topics)
     response = getattr(model, "response_", None)
     if response is None or response.kind == "regression":
         return None
-    weights, deviations = response.weights, _deviations(model)
-    if response.kind == "binary":
+    above = hasattr(model, "labels_")
+    weights: Any = _links(model) if above else response.weights
+    deviations = None if above else _deviations(model)
+    if response.kind == "binary" and not above:
         weights = np.hstack([-weights, weights])
         deviations = None if deviations is None else np.hstack([deviations, deviations])
     several = response.kind == "multi-label"
@@ -48,16 +57,51 @@ def of_classes(
     measured = next((c for c in (test, corpus) if _has_labels(c)), None)
     if measured is not None:
         said = _mistakes(outcomes(model, measured), order) | {"unseen": measured is test}
-    if several:
-        said |= {"groups": _clouds(weights, labels, names, doc_topics), "groups_title": _SPOKEN_FOR}
+    if above and model.labels_.n_topics:
+        said |= {"label_topics": _label_topics(weights, labels, names, doc_topics)}
+    if several and weights is not None and not (above and not model.labels_.n_topics):
+        title = _HELD_TOGETHER if above else _SPOKEN_FOR
+        said |= {"groups": _clouds(weights, labels, names, doc_topics), "groups_title": title}
     return classes(
         [labels[j] for j in order],
-        weights=weights[:, order],
+        weights=None if weights is None else weights[:, order],
         deviations=None if deviations is None else deviations[:, order],
         shares=_averages(corpus, doc_topics, labels)[order] if _has_labels(corpus) else None,
         several=several,
         **said,
     )
+
+
+def _of_authors(model: Any, names: list[str], doc_topics: Floats) -> Classes | None:
+    """What labels speak of, and the labels behind each topic, in a model that predicts none of them."""
+    labels, spoken = [str(name) for name in model.classes_], model.label_topics_
+    if len(labels) < _FEW_LABELS:
+        return None
+    said = _clouds(spoken.T, labels, names, doc_topics)
+    return classes(labels, shares=spoken, groups=said, groups_title=_BEHIND, several=True)
+
+
+def _links(model: Any) -> Floats | None:
+    """Labels of each topic (topics, labels): of topics over labels, or one to one where labels are topics."""
+    post = model.labels_
+    if post.n_topics:
+        return np.asarray(post.member_links(0)[:, : post.n_labels], np.float64)
+    if post.n_columns > _MOST_TOPICS:
+        return None
+    return np.eye(post.n_columns)[:, : post.n_labels]
+
+
+def _label_topics(
+    links: Floats, labels: list[str], names: list[str], doc_topics: Floats
+) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Every topic over labels with its most probable ones, the largest share first."""
+    out = []
+    for k in np.argsort(-doc_topics.mean(axis=0), kind="stable"):
+        best = [int(j) for j in np.argsort(-links[k], kind="stable")[:_LISTED]]
+        listed = [(labels[j], float(links[k, j])) for j in best if links[k, j] >= _LEAST]
+        if listed:
+            out.append((names[k], listed))
+    return out
 
 
 def _has_labels(corpus: Corpus | None) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -140,22 +141,54 @@ def river_topics(data: ReportData, found: Course) -> list[Topic]:
     return [data.topics[k] for k in chosen[np.argsort(middle, kind="stable")]]
 
 
-def rivers(topics: Sequence[Topic], found: Course) -> list[Markup]:
+class Mark(NamedTuple):
+    """A change that a river carries."""
+
+    topic: int
+    bin: int
+    rises: bool | None  # None where nothing rose or fell
+    link: str
+    title: str
+
+
+class Flowing(Protocol):
+    """What a river needs to know of its topic."""
+
+    @property
+    def number(self) -> int:
+        """Its place in each row of shares."""
+
+    @property
+    def words(self) -> tuple[tuple[str, float], ...]:
+        """Most probable first."""
+
+    @property
+    def sign(self) -> Sign:
+        """How it is marked."""
+
+    def name(self, n: int = 3) -> str:
+        """Its first words."""
+
+
+def rivers(topics: Sequence[Flowing], found: Course, marks: Sequence[Mark] = ()) -> list[Markup]:
     """One bed a topic, its width the share; at three widths."""
-    return [_rivers(topics, found, width) for width in (_WIDE, _MIDDLE, _SMALL)]
+    return [_rivers(topics, found, marks, width) for width in (_WIDE, _MIDDLE, _SMALL)]
 
 
-def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
+def _rivers(
+    topics: Sequence[Flowing], found: Course, changes: Sequence[Mark], width: int
+) -> Markup:
     narrow = width == _SMALL
     left, row = (0, _ROW + 30) if narrow else (170, _ROW)
     right, top = 24, 16
     n_bins, height = len(found.names), top + row * len(topics) + 24
-    xs = [left + 8 + (width - left - 8 - right) * b / (n_bins - 1) for b in range(n_bins)]
+    room = width - left - 8 - right
+    xs = [left + 8 + room * b / max(n_bins - 1, 1) for b in range(n_bins)]
     highest = max(
         (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0),
         default=1.0,
     )
-    marks = _dates(found.names, xs, top, (width, height))
+    marks = dates(found.names, xs, top, (width, height))
     for i, topic in enumerate(topics):
         middle = top + row * i + row - _ROW / 2
         first, rest = topic.words[0][0], ", ".join(w for w, _ in topic.words[1:3])
@@ -167,14 +200,32 @@ def _rivers(topics: Sequence[Topic], found: Course, width: int) -> Markup:
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
             marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
         marks += _river(topic, found, xs, middle, (_ROW - 8) / highest)
+        marks += [_change(c, xs[c.bin], middle) for c in changes if c.topic == topic.number]
     title = f"Shares of {len(topics)} topics from {found.names[0]} to {found.names[-1]}"
-    return chart(width, height, title, *marks)
+    return chart(width, height, title, *marks, group=bool(changes))
 
 
-def _dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) -> list[Markup]:
+def _change(change: Mark, x: float, middle: float) -> Markup:
+    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell."""
+    y = middle + _ROW / 2 - 7
+    up = [(x - 4.5, y + 4), (x + 4.5, y + 4), (x, y - 4)]
+    down = [(x - 4.5, y - 4), (x + 4.5, y - 4), (x, y + 4)]
+    diamond = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
+    shape = diamond if change.rises is None else up if change.rises else down
+    return element(
+        "a",
+        element("title", change.title),
+        element("rect", x=x - 7, y=middle - 20, width=14, height=42, class_="hit"),
+        element("line", x1=x, x2=x, y1=middle - 14, y2=y - 3, class_="mark"),
+        element("path", d=path(shape, closed=True), class_="mark"),
+        href=change.link,
+    )
+
+
+def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) -> list[Markup]:
     """Dates below the rivers, on the sheet and apart from each other."""
     half = max(text_width(name, 11) for name in names) / 2
-    every = max(1, math.ceil(len(names) * (2 * half + 18) / (xs[-1] - xs[0])))
+    every = max(1, math.ceil(len(names) * (2 * half + 18) / max(xs[-1] - xs[0], 1.0)))
     marks, taken = [], -math.inf
     for b in range(0, len(names), every):
         ends = (top, size[1] - 20)
@@ -188,7 +239,7 @@ def _dates(names: list[str], xs: list[float], top: float, size: tuple[int, int])
 
 
 def _river(
-    topic: Topic, found: Course, xs: list[float], middle: float, scale: float
+    topic: Flowing, found: Course, xs: list[float], middle: float, scale: float
 ) -> list[Markup]:
     """Bed and banks of one topic; bins without tokens leave a gap."""
     row = [found.shares[b][topic.number] for b in range(len(xs))]
@@ -210,6 +261,8 @@ def _river(
             outline = path(above + below, closed=True)
             marks.append(element("path", d=outline, class_=f"{look} river"))
     peak = max(range(len(xs)), key=lambda b: np.nan_to_num(row[b].value, nan=-1.0))
+    if not math.isfinite(row[peak].value):
+        return marks
     y = middle - row[peak].value * scale / 2 - 5
     x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)
     said = percent(row[peak].value, 0)

@@ -45,6 +45,8 @@ class Classes:
         Documents by their true class, down, and the predicted one, across.
     groups : tuple of (title, labels with their weights)
         Labels drawn as clouds; ``groups_title`` says what a cloud holds together.
+    label_topics : tuple of (topic, labels with their probabilities)
+        A row for each topic over labels, of the model that has them.
     several : bool
         Whether a document has labels, as many as there are, and not one class.
     deviations : (topics, classes) or None
@@ -63,6 +65,7 @@ class Classes:
     confusion: Matrix | None
     groups: tuple[Group, ...] = ()
     groups_title: str = "Labels that come together"
+    label_topics: tuple[Group, ...] = ()
     several: bool = False
     deviations: Matrix | None = None
     outcomes: Matrix | None = None
@@ -78,6 +81,7 @@ def classes(
     shares: ArrayLike | None = None,
     confusion: ArrayLike | None = None,
     groups: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
+    label_topics: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
     deviations: ArrayLike | None = None,
     outcomes: ArrayLike | None = None,
     **said: Any,
@@ -94,6 +98,8 @@ def classes(
     confusion : array (classes, classes) of counts, optional
     groups : sequence of (title, sequence of (label, weight))
         Such as the labels of each topic of labels, with their probabilities.
+    label_topics : sequence of (title, sequence of (label, probability))
+        Topics over labels, all of them, for a table.
     deviations : array (topics, classes), optional
     outcomes : array (classes, 3) of counts, optional
     **said
@@ -114,6 +120,7 @@ def classes(
         shares=_matrix("shares", shares, (n, None)),
         confusion=_matrix("confusion", confusion, (n, n), least=0.0),
         groups=tuple(_group(title, labels) for title, labels in groups),
+        label_topics=tuple(_group(title, labels) for title, labels in label_topics),
         deviations=_matrix("deviations", deviations, (None, n), least=0.0),
         outcomes=_matrix("outcomes", outcomes, (n, 3), least=0.0),
         **said,

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,32 +38,33 @@ def render(data: ReportData) -> str:
     ImportError
         If jinja2 is missing; the extra ``report`` brings it.
     """
+    return filled(
+        "page.html",
+        **_drawings(data),
+        data=data,
+        sort_key=lambda value: f"{value if math.isfinite(value) else -9:.5f}",
+        interval=tables.share_interval,
+        between=tables.between,
+        perplexity=perplexity,
+        findings=tables.findings(data),
+        figures=tables.figures(data),
+        methods=tables.methods(data),
+        heat=tables.heat(data),
+        **_class_parts(data),
+    )
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template with its values, and with the one style and the one script that its policy allows."""
     templates = _templates()
     style = templates.get_template("style.css").render()
     script = templates.get_template("script.js").render()
-    return str(
-        templates.get_template("page.html").render(
-            **_drawings(data),
-            data=data,
-            charts=charts,
-            text=text,
-            sort_key=lambda value: f"{value if math.isfinite(value) else -9:.5f}",
-            interval=tables.share_interval,
-            between=tables.between,
-            perplexity=perplexity,
-            style=Markup(style),
-            script=Markup(script),
-            policy=(
-                f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-                "img-src data:; base-uri 'none'; form-action 'none'"
-            ),
-            findings=tables.findings(data),
-            figures=tables.figures(data),
-            methods=tables.methods(data),
-            heat=tables.heat(data),
-            **_class_parts(data),
-        )
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
+    shell = {"style": Markup(style), "script": Markup(script), "policy": policy}
+    return str(templates.get_template(template).render(charts=charts, text=text, **shell, **values))
 
 
 def write(path: str | os.PathLike[str], data: ReportData) -> None:
@@ -74,10 +76,15 @@ def write(path: str | os.PathLike[str], data: ReportData) -> None:
         The file to write; its folder must exist. A file that is there is replaced.
     data : ReportData
     """
+    write_page(path, lambda: render(data))
+
+
+def write_page(path: str | os.PathLike[str], made: Callable[[], str]) -> None:
+    """Make a page and write it to a file, wholly or not at all."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise DataError(f"{path} is a folder; name a file in it, as in {target / 'report.html'}")
-    page = render(data).encode()
+    page = made().encode()
     partial = target.with_name(f".{target.name}.{os.getpid()}-{next(_serial)}.tmp")
     try:
         with open(partial, "xb") as file:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -157,6 +157,9 @@ def same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if issparse(a):
+        parts = ("shape", "indptr", "indices", "data")
+        return all(same(getattr(a, name), getattr(b, name)) for name in parts)
     plain = getattr(type(a), "__eq__", None) is object.__eq__
     if plain and hasattr(a, "__dict__"):
         return same(vars(a), vars(b))

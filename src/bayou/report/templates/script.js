@@ -64,6 +64,7 @@
   const open = () => {
     const aim = document.getElementById(location.hash.slice(1));
     for (const folded of aim && aim.matches(".topic") ? aim.querySelectorAll("details") : []) folded.open = true;
+    if (aim && aim.matches("details")) aim.open = true;
   };
   addEventListener("hashchange", open);
   open();

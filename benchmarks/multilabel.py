@@ -1,0 +1,262 @@
+"""Several labels a document: topic models over labels, other libraries, and chains of trees.
+
+    python benchmarks/multilabel.py                                      everything
+    python benchmarks/multilabel.py --only topics --data mulan_bibtex
+    python benchmarks/multilabel.py --only trees --data mulan_medical
+    python benchmarks/multilabel.py --only speed
+
+Data come from the folder in BAYOU_DATA, in the split they are published with (trees: two thirds at random);
+documents without labels are left out of the test part. Seconds are of CPU. No setting is chosen on test
+documents: how many labels a document gets, and the mixture of scores, are decided with training documents
+held out; for scores of other topic models by a Lasso regression on the training documents, and classifiers of
+one label give theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_files
+from sklearn.tree import DecisionTreeClassifier
+
+from bayou import (
+    BlockChainEnsemble,
+    BlockClassifierChain,
+    Corpus,
+    DependencyLDA,
+    FastDependencyLDA,
+    LabeledLDA,
+)
+from bayou.data import Vectorizer
+from bayou.datasets import load_corpus
+from bayou.metrics.multilabel import macro_scores, multilabel_report
+from bayou.thresholds import CardinalityRegression
+from label_peers import Scored, omikuji, relevance, tomotopy
+
+TOPIC_SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
+TREE_SETS = tuple(f"mulan_{x}" for x in ("medical", "birds", "enron", "yeast", "genbase", "cal500"))
+SHOWN = ("micro_auc", "macro_auc", "rank_one_error", "micro_f1", "macro_present_f1")
+TREE_SHOWN = (
+    "micro_auc",
+    "example_f1",
+    "example_recall",
+    "example_precision",
+    "example_jaccard",
+    "hamming_loss",
+)
+RARE = 10  # training documents below which a label is rare
+FEW = 200  # labels up to which one classifier a label is fitted here
+
+
+def split_of(name: str) -> tuple[Corpus, Corpus]:
+    """Training and test documents; test documents without labels are left out."""
+    words = None
+    if not name.startswith("mulan"):
+        words = Vectorizer(stop_words="english", min_df=3 if name.startswith("reuters") else 5)
+    parts = [load_corpus(name, split=part, vectorizer=words) for part in ("train", "test")]
+    train, test = parts
+    return train, test[np.flatnonzero(np.diff(test.labels.indptr) > 0)]
+
+
+def fitted(made: Any) -> Callable[[Corpus, Corpus], Scored]:
+    """One of our models as a function of corpora."""
+
+    def run(train: Corpus, test: Corpus) -> Scored:
+        begin = time.process_time()
+        model = made.fit(train)
+        train_s = time.process_time() - begin
+        begin = time.process_time()
+        scores = model.decision_function(test)
+        test_s = time.process_time() - begin
+        return Scored(scores, train_s, test_s, model.predict(test))
+
+    return run
+
+
+def rare_f1(train: Corpus, test: Corpus, given: Any) -> float:
+    """Macro-F1 over labels with few training documents that occur in the test part."""
+    n_train = np.bincount(train.labels.indices, minlength=train.n_labels)
+    n_test = np.bincount(test.labels.indices, minlength=train.n_labels)
+    rare = np.flatnonzero((n_train < RARE) & (n_train > 0) & (n_test > 0))
+    if not len(rare):
+        return float("nan")
+    return float(macro_scores(test.labels[:, rare], np.asarray(given)[:, rare]).f1)
+
+
+def topics(name: str, only: str | None, n_chains: int) -> None:
+    """The table of one set: ours, then others."""
+    train, test = split_of(name)
+    print(
+        f"\n{name}: {train.n_docs:,} + {test.n_docs:,} documents, {train.n_labels:,} labels, "
+        f"{train.n_terms:,} terms, {train.n_tokens:,.0f} training tokens\n"
+    )
+    print("| model | " + " | ".join([*SHOWN, "rare F1", "fit s", "docs/s"]) + " |")
+    print("|" + " --- |" * (len(SHOWN) + 4))
+    cardinality = None
+    one = {"n_threads": 1, "random_state": 0}
+    rows: list[tuple[str, Callable[[Corpus, Corpus], Scored]]] = [
+        ("LabeledLDA", fitted(LabeledLDA(**one))),
+        ("LabeledLDA, Gibbs", fitted(LabeledLDA(inference="gibbs", **one))),
+        ("FastDependencyLDA, 1 chain", fitted(FastDependencyLDA(**one))),
+        (
+            f"FastDependencyLDA, {n_chains} chains",
+            fitted(FastDependencyLDA(n_chains=n_chains, **one)),
+        ),
+        (
+            f"FastDependencyLDA S2, {n_chains} chains",
+            fitted(FastDependencyLDA(n_chains=n_chains, scoring="document", **one)),
+        ),
+        (
+            f"DependencyLDA, {n_chains} chains",
+            fitted(DependencyLDA(n_chains=n_chains, **one)),
+        ),
+        ("tomotopy LLDA", tomotopy),
+        ("tomotopy PLDA", lambda a, b: tomotopy(a, b, partial=True)),
+        ("omikuji", omikuji),
+        ("LinearSVC, one a label", lambda a, b: relevance(a, b, kind="svc")),
+        ("LogisticRegression, one a label", lambda a, b: relevance(a, b, kind="logistic")),
+        ("ClassifierChain of those", lambda a, b: relevance(a, b, kind="chain")),
+    ]
+    for title, run in rows:
+        alone = "one a label" in title or "Chain of" in title
+        if (only and only.lower() not in title.lower()) or (alone and train.n_labels > FEW):
+            continue
+        got = run(train, test)
+        if got.given is None:
+            if cardinality is None:
+                cardinality = CardinalityRegression(max_docs=2500).fit(
+                    np.zeros(train.labels.shape), train.labels, train.counts
+                )
+            got.given = cardinality.predict(got.scores, test.counts)
+        report = multilabel_report(test.labels, got.scores, predicted=got.given)
+        cells = [f"{report[key]:.4f}" for key in SHOWN]
+        cells += [f"{rare_f1(train, test, got.given):.3f}", f"{got.train_s:.1f}"]
+        print(
+            "| " + " | ".join([title, *cells, f"{test.n_docs / got.test_s:,.0f}"]) + " |",
+            flush=True,
+        )
+
+
+def matrices_of(name: str) -> tuple[Any, Any]:
+    """All documents of a set of Mulan, whose features may be any numbers, and their labels."""
+    folder = Path(os.environ["BAYOU_DATA"], name)
+    files = sorted(folder.glob("*.svm.gz"), reverse=True)
+    with gzip.open(folder / "labels.txt.gz") as names:
+        n_labels = len(names.read().splitlines())
+    loaded = load_svmlight_files([str(f) for f in files], multilabel=True, zero_based=True)
+    X = np.vstack([part.toarray() for part in loaded[::2]])
+    Y = np.zeros((len(X), n_labels), np.int64)
+    for d, own in enumerate(label for part in loaded[1::2] for label in part):
+        Y[d, np.array(own, int)] = 1
+    return X, Y
+
+
+def measured(model: Any, train: Any, test: Any) -> dict[str, float]:
+    """All measures of one chain of trees."""
+    (X, Y), (Z, truth) = train, test
+    model.fit(X, Y)
+    report = multilabel_report(truth, model.predict_proba(Z), predicted=model.predict(Z))
+    return {name: report[name] for name in TREE_SHOWN}
+
+
+def trees(name: str, n_chains: int, n_orders: int) -> None:
+    """Chains and block chains of trees: the median of random orders, and ensembles of them."""
+    X, Y = matrices_of(name)
+    order = np.random.default_rng(0).permutation(len(X))
+    cut = 2 * len(X) // 3
+    train, test = ((X[at], Y[at]) for at in (order[:cut], order[cut:]))
+    n_labels = Y.shape[1]
+    tree = DecisionTreeClassifier(min_samples_leaf=2, criterion="entropy")
+    print(f"\n{name}: {cut} + {len(X) - cut} documents, {n_labels} labels, trees\n")
+    print("| model | " + " | ".join(TREE_SHOWN) + " |\n|" + " --- |" * (len(TREE_SHOWN) + 1))
+
+    def row(title: str, runs: list[dict[str, float]]) -> None:
+        cells = [f"{np.median([run[key] for run in runs]):.4f}" for key in TREE_SHOWN]
+        print("| " + " | ".join([title, *cells]) + " |", flush=True)
+
+    def orders(size: int) -> list[dict[str, float]]:
+        made = (
+            BlockClassifierChain(tree, order="random", block_size=size, random_state=seed)
+            for seed in range(n_orders)
+        )
+        return [measured(model, train, test) for model in made]
+
+    block = max(2, min(10, n_labels // 2))
+    row("binary relevance", orders(n_labels))
+    row("CC", orders(1))
+    row(f"BCC, blocks of {block}", orders(block))
+    for title, size in (("ECC", 1), ("EBCC", block)):
+        many = BlockChainEnsemble(tree, n_chains=n_chains, block_size=size, random_state=0)
+        row(f"{title}, {n_chains} chains", [measured(many, train, test)])
+
+
+def speed() -> None:
+    """Tokens of training a second of CPU beside tomotopy, and documents scored a second with many labels."""
+    print("\n| data | labels | model | sweeps | tokens / CPU s |\n| --- | --- | --- | --- | --- |")
+    for name in ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90"):
+        train, _ = split_of(name)
+        few = {"rule": "scut", "validation_share": 0.0, "n_threads": 1, "random_state": 0}
+        models = {
+            "LabeledLDA, Gibbs": LabeledLDA(inference="gibbs", greedy=False, n_sweeps=100, **few),
+            "LabeledLDA, Gibbs, greedy": LabeledLDA(inference="gibbs", n_sweeps=100, **few),
+            "LabeledLDA, CVB0": LabeledLDA(**few),
+        }
+        for title, model in models.items():
+            model.fit(train[:200])  # compiles
+            ticks: list[float] = []
+            model.set_params(callbacks=lambda _, ticks=ticks: ticks.append(time.process_time()))
+            model.fit(train)
+            rate = train.n_tokens * (len(ticks) - 1) / (ticks[-1] - ticks[0])
+            row = (name, train.n_labels, title, len(ticks), f"{rate:,.0f}")
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+        got = tomotopy(train, train[:1], n_sweeps=20)
+        rate = train.n_tokens * 20 / got.train_s
+        print(f"| {name} | {train.n_labels} | tomotopy LLDA | 20 | {rate:,.0f} |", flush=True)
+    train, test = split_of("mulan_delicious")
+    print("\n| model | labels | chains | documents / CPU s |\n| --- | --- | --- | --- |")
+    for kind, n in (
+        (LabeledLDA, 1),
+        (FastDependencyLDA, 1),
+        (FastDependencyLDA, 10),
+        (DependencyLDA, 1),
+    ):
+        how = (
+            {} if kind is LabeledLDA else {"n_chains": n, "n_sweeps": 20, "n_kept": 10, "mix": 0.7}
+        )
+        model = kind(n_threads=1, random_state=0, rule="scut", validation_share=0.0, **how).fit(
+            train
+        )
+        model.decision_function(test[:50])
+        begin = time.process_time()
+        model.decision_function(test)
+        rate = test.n_docs / (time.process_time() - begin)
+        print(f"| {kind.__name__} | {train.n_labels} | {n} | {rate:,.0f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("topics", "trees", "speed"))
+    parser.add_argument("--data", help="one set instead of all")
+    parser.add_argument("--model", help="rows of the topics section whose name holds this")
+    parser.add_argument("--chains", type=int, default=10)
+    parser.add_argument("--orders", type=int, default=5)
+    args = parser.parse_args()
+    if args.only in (None, "topics"):
+        for name in [args.data] if args.data else TOPIC_SETS:
+            topics(name, args.model, args.chains)
+    if args.only in (None, "trees"):
+        for name in [args.data] if args.data else TREE_SETS:
+            trees(name, 2 * args.chains, args.orders)
+    if args.only in (None, "speed"):
+        speed()
+
+
+if __name__ == "__main__":
+    main()

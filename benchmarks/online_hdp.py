@@ -1,0 +1,307 @@
+"""Online HDP: time to the batch sampler's level, batch sizes, ceilings, seeds, gensim, hybrid online LDA.
+
+    python benchmarks/online_hdp.py                          everything
+    python benchmarks/online_hdp.py --only level --corpus kos
+
+Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock,
+scoring not counted. Scores are nats a token over the whole test part: `completion` (proportions from one half
+of a document, the other half scored) and `same words` (proportions from the very tokens that are scored,
+which flatters), by expectation-maximisation under the topics held fixed, for every model alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayou import HDP, OnlineHDP, OnlineLDA
+from bayou.data import read
+from bayou.parts import topics
+from bayou.run.shards import Workers
+from corpora import Bench
+from corpora import load as load_bench
+
+FEW = {"n_threads": 1, "random_state": 0}
+
+
+def cpu() -> float:
+    return time.process_time()
+
+
+def load(name: str) -> Bench:
+    """KOS: 2,930 and 500 documents as in the thesis; NIPS as it comes; 20 Newsgroups by date."""
+    folder = Path(os.environ["BAYOU_DATA"])
+    if name == "kos":
+        every = read(folder / "uci_kos" / "docword.kos.txt.gz")
+        order = np.random.default_rng(0).permutation(every.n_docs)
+        return Bench(name, every[np.sort(order[:2930])], every[np.sort(order[2930:])])
+    if name == "nips":
+        at = folder / "uci_nips"
+        return Bench(name, *(read(at / f"{part}.svm.gz") for part in ("train", "test")))
+    return load_bench(name)
+
+
+def same_words(bench: Bench, rows: np.ndarray, alpha: np.ndarray) -> float:
+    """Proportions from the tokens that are scored."""
+    pairs = topics.pairs_of(bench.few.counts)
+    kept = np.ascontiguousarray(rows, np.float32)
+    with Workers(1) as workers:
+        return topics.completion(kept, alpha, pairs, pairs, workers.each)
+
+
+def both(bench: Bench, post: Any) -> str:
+    return (
+        f"{bench.score(post.rows, post.alpha):.4f} | {same_words(bench, post.rows, post.alpha):.4f}"
+    )
+
+
+def head(title: str, *cells: str) -> None:
+    print(f"\n### {title}\n")
+    say(*cells)
+    say(*["---"] * len(cells))
+
+
+def say(*cells: Any) -> None:
+    print("| " + " | ".join(str(c) for c in cells) + " |", flush=True)
+
+
+def warm(bench: Bench) -> None:
+    """Compile on a corner of the corpus before any clock runs."""
+    corner = bench.train[:80]
+    for how in ("hybrid", "truncation-free"):
+        OnlineHDP(n_topics=12, inference=how, n_passes=2, batch_size=40, **FEW).fit(
+            corner
+        ).transform(corner)
+    for how in ("hybrid", "scvb0"):
+        OnlineLDA(n_topics=4, n_passes=1, inference=how, **FEW).fit(corner)
+    batch_model(10, 6).fit(corner)
+
+
+def batch_model(n_topics: int, n_sweeps: int, beta: float = 0.05) -> HDP:
+    """The batch sampler to compare with."""
+    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, beta=beta, **FEW)
+
+
+class Course:
+    """CPU seconds, score and topics after every pass of a fit; scoring is not counted."""
+
+    def __init__(self, bench: Bench, model: Any, per_pass: int) -> None:
+        self.bench, self.model, self.per_pass = bench, model, per_pass
+        self.points: list[tuple[float, float, int]] = []
+        self.begun, self.scored = cpu(), 0.0
+
+    def __call__(self, info: Any) -> bool:
+        if info.step % self.per_pass:
+            return False
+        now = cpu()
+        post = self.model.posterior_
+        found = self.bench.score(post.rows, post.alpha)
+        self.points.append((now - self.begun - self.scored, found, post.n_topics))
+        self.scored += cpu() - now
+        return False
+
+
+def followed(bench: Bench, **settings: Any) -> tuple[OnlineHDP, Course]:
+    model = OnlineHDP(**{**FEW, "n_passes": 12, "tol": 0.0} | settings)
+    n_docs = bench.train.n_docs - model._n_kept_out(bench.train.n_docs, model._parameters())
+    course = Course(bench, model, -(-n_docs // model.batch_size))
+    model.set_params(callbacks=[course]).fit(bench.train)
+    return model, course
+
+
+def level(bench: Bench, args: argparse.Namespace) -> None:
+    """Figure 5.3: CPU time until the online model is at the batch sampler's level."""
+    head(f"CPU seconds to the batch sampler's level, K = {args.topics}, beta = {args.beta:g} ({bench.name})",
+         "model", "CPU s", "completion", "same words", "topics", "ratio", "target")  # fmt: skip
+    batch = batch_model(args.topics, args.sweeps, args.beta)
+    begun = cpu()
+    batch.fit(bench.train)
+    spent = cpu() - begun
+    goal = bench.score(batch.posterior_.rows, batch.alpha_)
+    what = f"{type(batch).__name__}, {args.sweeps} sweeps"
+    say(what, f"{spent:.1f}", both(bench, batch.posterior_), batch.posterior_.n_topics, 1, "-")
+    model, course = followed(bench, n_topics=args.topics, beta=args.beta)
+    there = [(s, n) for s, found, n in course.points if found >= goal]
+    if there:
+        ratio = there[0][0] / spent
+        met = "met" if ratio <= 0.2 else "**missed**"
+        cells = (
+            f"{there[0][0]:.2f}",
+            "at the level",
+            "-",
+            there[0][1],
+            f"{ratio:.3f}",
+            f"{met} (≤ 0.2)",
+        )
+        say("OnlineHDP to that level", *cells)
+    else:
+        say("OnlineHDP to that level", "-", "not reached", "-", "-", "-", "**missed** (≤ 0.2)")
+    s, _, n = course.points[-1]
+    say(
+        f"OnlineHDP, {len(course.points)} passes",
+        f"{s:.1f}",
+        both(bench, model.posterior_),
+        n,
+        f"{s / spent:.3f}",
+        "-",
+    )
+
+
+def robust(bench: Bench, args: argparse.Namespace) -> None:
+    """Figures 5.1 and 5.2."""
+    for title, name, values in (
+        ("Documents in a mini-batch (figure 5.1)", "batch_size", (16, 64, 128, 512)),
+        ("Ceiling on the topics (figure 5.2)", "n_topics", (50, 100, 300, 1000)),
+    ):
+        head(
+            f"{title}: OnlineHDP, {bench.name}",
+            name,
+            "completion",
+            "same words",
+            "topics in use",
+            "large",
+            "CPU s",
+        )
+        for value in values:
+            begun = cpu()
+            model = OnlineHDP(**FEW | {name: value}).fit(bench.train)
+            spent = cpu() - begun
+            say(
+                value,
+                both(bench, model.posterior_),
+                model.n_topics_,
+                model.n_large_,
+                f"{spent:.1f}",
+            )
+
+
+def seeds(bench: Bench, args: argparse.Namespace) -> None:
+    head(f"Topics in use over {args.seeds} seeds ({bench.name})", "topics", "mean",
+         "coefficient of variation", "target", "90 % interval of the first", "completion")  # fmt: skip
+    models = [OnlineHDP(n_threads=1, random_state=s).fit(bench.train) for s in range(args.seeds)]
+    scores = [bench.score(m.posterior_.rows, m.alpha_) for m in models]
+    low, high = models[0].n_topics_interval()
+    for what in ("n_topics_", "n_large_"):
+        found = np.array([getattr(m, what) for m in models])
+        spread = found.std(ddof=1) / found.mean()
+        met = "met" if spread <= 0.1 else "**missed**"
+        say(f"`{what}`: " + " ".join(map(str, found)), f"{found.mean():.1f}", f"{spread:.3f}",
+            f"{met} (≤ 0.10)", f"{low}-{high}", f"{np.mean(scores):.4f} ± {np.std(scores):.4f}")  # fmt: skip
+
+
+def gensim_rows(bench: Bench, budget: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """gensim's mean-field online HDP, passes over the corpus until the CPU time is spent."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import HdpModel
+
+    words = list(Sparse2Corpus(bench.train.counts.T.tocsc().astype(int)))
+    names = {v: str(v) for v in range(bench.train.n_terms)}
+    begun = cpu()
+    model = HdpModel(words[:256], names, random_state=0)
+    at = 256
+    while cpu() - begun < budget:
+        model.update(words[at : at + 256])
+        at = at + 256 if at + 256 < len(words) else 0
+    spent = cpu() - begun
+    alpha, rows = model.hdp_to_lda()
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    return np.ascontiguousarray(rows.T), np.asarray(alpha, np.float64), spent
+
+
+def peers(bench: Bench, args: argparse.Namespace) -> None:
+    """The baselines at equal time, and the truncation-free variant."""
+    head(
+        f"At equal CPU time ({bench.name})",
+        "model",
+        "CPU s",
+        "completion",
+        "same words",
+        "topics it reports",
+    )
+    begun = cpu()
+    model = OnlineHDP(**FEW).fit(bench.train)
+    spent = cpu() - begun
+    say("OnlineHDP", f"{spent:.1f}", both(bench, model.posterior_), model.n_topics_)
+    begun = cpu()
+    unmerged = OnlineHDP(merge=False, **FEW).fit(bench.train)
+    say(
+        "OnlineHDP(merge=False)",
+        f"{cpu() - begun:.1f}",
+        both(bench, unmerged.posterior_),
+        unmerged.n_topics_,
+    )
+    for how in ("hybrid", "scvb0"):
+        begun = cpu()
+        lda = OnlineLDA(n_topics=model.n_topics_, inference=how, n_passes=8, **FEW).fit(bench.train)
+        say(
+            f"OnlineLDA({how}), K = {model.n_topics_}",
+            f"{cpu() - begun:.1f}",
+            both(bench, lda.posterior_),
+            "given",
+        )
+    rows, alpha, took = gensim_rows(bench, spent)
+    found = f"{bench.score(rows, alpha):.4f} | {same_words(bench, rows, alpha):.4f}"
+    say("gensim HdpModel", f"{took:.1f}", found, len(alpha))
+    begun = cpu()
+    free = OnlineHDP(inference="truncation-free", n_passes=2, alpha=1.0, **FEW).fit(bench.train)
+    say(
+        "OnlineHDP(truncation-free), 2 passes",
+        f"{cpu() - begun:.1f}",
+        both(bench, free.posterior_),
+        free.n_topics_,
+    )
+
+
+def hybrid(bench: Bench, args: argparse.Namespace) -> None:
+    """Conditionals against draws: online LDA by sampling beside the variational passes."""
+    head(
+        f"OnlineLDA, K = 100, three passes ({bench.name})",
+        "inference",
+        "CPU s",
+        "completion",
+        "same words",
+    )
+    for how in ("scvb0", "hybrid"):
+        begun = cpu()
+        model = OnlineLDA(n_topics=100, n_passes=3, inference=how, tol=0.0, **FEW).fit(bench.train)
+        say(how, f"{cpu() - begun:.1f}", both(bench, model.posterior_))
+
+
+SECTIONS: dict[str, tuple[Callable[[Bench, argparse.Namespace], None], tuple[str, ...]]] = {
+    "level": (level, ("kos", "nips")),
+    "robust": (robust, ("kos",)),
+    "seeds": (seeds, ("kos", "nips")),
+    "peers": (peers, ("kos", "20news")),
+    "hybrid": (hybrid, ("20news",)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=sorted(SECTIONS))
+    parser.add_argument("--corpus", choices=("kos", "nips", "20news"))
+    parser.add_argument("--topics", type=int, default=1000, help="ceiling in `level`")
+    parser.add_argument("--sweeps", type=int, default=200, help="of the batch sampler")
+    parser.add_argument("--beta", type=float, default=0.05, help="in `level`, of both models")
+    parser.add_argument("--seeds", type=int, default=10)
+    args = parser.parse_args()
+    if not os.environ.get("BAYOU_DATA"):
+        print("BAYOU_DATA is not set; no corpus to measure on")
+        return
+    for name, (run, corpora) in SECTIONS.items():
+        for corpus in corpora:
+            if args.only in (None, name) and args.corpus in (None, corpus):
+                bench = load(corpus)
+                print(f"\n{bench.describe()}", flush=True)
+                warm(bench)
+                run(bench, args)
+
+
+if __name__ == "__main__":
+    main()

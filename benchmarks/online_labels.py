@@ -1,0 +1,152 @@
+"""Labels on a stream: curves of what is predicted before it is learned, and test documents afterwards.
+
+    python benchmarks/online_labels.py                                        everything
+    python benchmarks/online_labels.py --only curves --data mulan_bibtex
+    python benchmarks/online_labels.py --only stacked
+
+Data come from the folder in BAYOU_DATA, in the split they are published with; documents without labels are
+left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream
+every block is scored before it is learned; areas under the curve are of the scores of a stretch of blocks
+together (macro: of labels that some of its documents have and some lack). Every model has its default settings
+but for what stands in its name. Seconds are of CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayou import (
+    Corpus,
+    LabeledHDP,
+    OnlineDependencyLDA,
+    OnlineLabeledHDP,
+    OnlineLabeledLDA,
+    StackedHDP,
+)
+from bayou.data import Vectorizer
+from bayou.datasets import load_corpus
+from bayou.metrics.multilabel import macro_auc, micro_auc, rank_one_error
+
+SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
+BLOCK = 256  # documents between two looks
+STRETCHES = 8  # rows of a curve
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "SCVB": lambda: OnlineLabeledLDA(prior="flat", random_state=0),
+    "SCVB, frequency prior": lambda: OnlineLabeledLDA(random_state=0),
+    "hybrid": lambda: OnlineLabeledLDA(inference="hybrid", prior="flat", random_state=0),
+    "hybrid HDP": lambda: OnlineLabeledHDP(random_state=0),
+    "SCVB-Dependency": lambda: OnlineDependencyLDA(random_state=0),
+}
+
+
+def split_of(name: str) -> tuple[Corpus, Corpus]:
+    """Training documents in random order, and test documents that have labels."""
+    words = None
+    if not name.startswith("mulan"):
+        words = Vectorizer(min_df=5 if "eurlex" in name else 3, stop_words="english")
+    train, test = (load_corpus(name, split=part, vectorizer=words) for part in ("train", "test"))
+    order = np.random.default_rng(0).permutation(train.n_docs)
+    return train[order], test[np.flatnonzero(np.diff(test.labels.indptr) > 0)]
+
+
+def areas(truth: csr_array, scores: np.ndarray) -> tuple[float, float]:
+    """Micro- and macro-AUC."""
+    return float(micro_auc(truth, scores)), float(macro_auc(truth, scores).value)
+
+
+def followed(model: Any, train: Corpus, every: int) -> tuple[list[tuple[int, float, float]], float]:
+    """Areas along the stream, scoring one document in ``every``; and seconds of learning."""
+    ends = list(range(0, train.n_docs, BLOCK))
+    rows, seconds = [], 0.0
+    kept: list[tuple[csr_array, np.ndarray]] = []
+    cuts = {int(x) for x in np.linspace(0, len(ends) - 1, STRETCHES + 1)[1:]}
+    for i, lo in enumerate(ends):
+        block = train[lo : lo + BLOCK]
+        if i:
+            some = block[np.flatnonzero(np.diff(block.labels.indptr) > 0)[::every]]
+            kept.append((csr_array(some.labels), model.decision_function(some)))
+        if i in cuts:
+            truth = csr_array(np.vstack([t.toarray() for t, _ in kept]))
+            rows.append((lo, *areas(truth, np.vstack([s for _, s in kept]))))
+            kept = []
+        begin = time.process_time()
+        model.partial_fit(block)
+        seconds += time.process_time() - begin
+    return rows, seconds
+
+
+def curves(name: str, every: int) -> None:
+    """Curves of all models on one set, and the test part after the stream."""
+    train, test = split_of(name)
+    print(f"\n{name}: {train.n_docs:,} + {test.n_docs:,} documents, {train.n_labels:,} labels")
+    found, ends = {}, []
+    for title, make in MODELS.items():
+        model = make()
+        found[title], seconds = followed(model, train, every)
+        begin = time.process_time()
+        scores = model.decision_function(test)
+        asked = time.process_time() - begin
+        row = (*areas(test.labels, scores), float(rank_one_error(test.labels, scores)))
+        ends.append((title, *row, train.n_docs / seconds, test.n_docs / asked))
+        print(f"  {title}: learned in {seconds:.1f} s", flush=True)
+    for measure, at in (("micro-AUC", 1), ("macro-AUC", 2)):
+        print(f"\n| {measure}, seen up to | " + " | ".join(found) + " |")
+        print("|" + " ---: |" * (len(found) + 1))
+        for i, one in enumerate(next(iter(found.values()))):
+            cells = " | ".join(f"{rows[i][at]:.4f}" for rows in found.values())
+            print(f"| {one[0]:,} | {cells} |")
+    print(
+        "\n| test part after one pass | micro-AUC | macro-AUC | rank-one error | learned/s | asked/s |"
+    )
+    print("| --- |" + " ---: |" * 5)
+    for title, micro, macro, rank, learned, asked in ends:
+        print(
+            f"| {title} | {micro:.4f} | {macro:.4f} | {rank:.4f} | {learned:,.0f} | {asked:,.0f} |"
+        )
+
+
+def stacked(name: str, n_chains: int) -> None:
+    """Models with a learned root, on the test part."""
+    train, test = split_of(name)
+    print(f"\n{name}, models with a learned root")
+    print("| model | micro-AUC | macro-AUC | rank-one error | s |")
+    print("| --- |" + " ---: |" * 4)
+    for title, model in {
+        "stacked HDP, 1 chain": StackedHDP(random_state=0),
+        f"stacked HDP, {n_chains} chains": StackedHDP(n_chains=n_chains, random_state=0),
+        "labelled HDP": LabeledHDP(random_state=0),
+        "labelled HDP, not greedy": LabeledHDP(greedy=False, random_state=0),
+    }.items():
+        begin = time.process_time()
+        scores = model.fit(train).decision_function(test)
+        seconds = time.process_time() - begin
+        row = (*areas(test.labels, scores), float(rank_one_error(test.labels, scores)))
+        print(
+            f"| {title} | " + " | ".join(f"{x:.4f}" for x in row) + f" | {seconds:.1f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("curves", "stacked"))
+    parser.add_argument("--data", choices=SETS)
+    parser.add_argument("--chains", type=int, default=10)
+    parser.add_argument("--every", type=int, default=1, help="score one document in so many")
+    args = parser.parse_args()
+    if args.only != "stacked":
+        for name in [args.data] if args.data else SETS:
+            curves(name, args.every)
+    if args.only != "curves":
+        stacked(args.data or "mulan_bibtex", args.chains)
+
+
+if __name__ == "__main__":
+    main()

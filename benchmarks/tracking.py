@@ -1,0 +1,303 @@
+"""Topics through time: identity, coherence, held-out likelihood and speed; known events as alerts.
+
+    python benchmarks/tracking.py                                   everything
+    python benchmarks/tracking.py --only quality --data nyt_headlines
+    python benchmarks/tracking.py --only events
+
+Data come from the folder in BAYOU_DATA. A tenth of every slice's documents is held out and scored by document
+completion under the topics of that slice, all models by the same function and with the same alpha. Times are
+CPU seconds of one thread for learning all slices, compiling before the clock. TopicTracker has its defaults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayou import LDA, Corpus, OnlineLDA, TopicTracker, Vectorizer
+from bayou.data.calendar import parse_width, slice_numbers
+from bayou.datasets import load_corpus
+from bayou.metrics import completion_halves, npmi
+from bayou.parts import topics as parts
+from bayou.run.shards import Workers
+
+ALPHA = 0.1
+WIDTHS = {
+    "sotu": "20 years", "newsarticles2017": "2 weeks", "nyt_headlines": "year", "arxiv_cs": "2 years",
+}  # fmt: skip
+TOPICS = {"sotu": 20, "newsarticles2017": 20, "nyt_headlines": 20, "arxiv_cs": 20}
+
+
+class Stream(NamedTuple):
+    name: str
+    train: list[Corpus]  # by slice
+    test: list[Corpus]
+    whole: Corpus  # training documents of all slices
+
+
+def stream(name: str, max_docs: int) -> Stream:
+    """A dated corpus in slices; those of fewer than 50 documents are left out."""
+    corpus = load_corpus(name, vectorizer=Vectorizer(stop_words="english", min_df=5, max_df=0.3))
+    dated = corpus[np.flatnonzero(~np.isnat(corpus.times) & (corpus.doc_lengths() > 0))]
+    rng = np.random.default_rng(0)
+    corpus = dated[np.sort(rng.permutation(dated.n_docs)[:max_docs])]
+    numbers = slice_numbers(corpus.times, parse_width(WIDTHS[name]))
+    train, test = [], []
+    for number in np.unique(numbers):
+        docs = np.flatnonzero(numbers == number)
+        if len(docs) >= 50:
+            held = rng.permutation(len(docs)) < max(len(docs) // 10, 5)
+            train.append(corpus[docs[~held]])
+            test.append(corpus[docs[held]])
+    kept = np.concatenate([np.flatnonzero(np.isin(corpus.ids or (), c.ids or ())) for c in train])
+    return Stream(name, train, test, corpus[kept])
+
+
+def tracker(data: Stream, k: int, seed: int, **how: Any) -> Iterator[Any]:
+    model = TopicTracker(n_topics=k, alpha=ALPHA, random_state=seed, n_threads=1, **how)
+    for corpus in data.train:
+        model.partial_fit(corpus)
+        yield model.topic_ids_, model.components_
+
+
+def by_evidence(data: Stream, k: int, seed: int) -> Iterator[Any]:
+    return tracker(data, k, seed, strength="estimate")
+
+
+def independent(data: Stream, k: int, seed: int) -> Iterator[Any]:
+    for t, corpus in enumerate(data.train):
+        how = {"inference": "snapshot", "n_sweeps": 100, "burn_in": 50, "n_threads": 1}
+        model = LDA(n_topics=k, alpha=ALPHA, random_state=seed + t, **how).fit(corpus)
+        yield np.arange(k), model.components_
+
+
+def online(data: Stream, k: int, seed: int) -> Iterator[Any]:
+    n_docs = sum(c.n_docs for c in data.train)
+    model = OnlineLDA(
+        n_topics=k, alpha=ALPHA, n_docs=n_docs, batch_size=64, random_state=seed, n_threads=1
+    )
+    for corpus in data.train:
+        model.partial_fit(corpus)
+        yield np.arange(k), model.components_
+
+
+def dt_model(data: Stream, k: int, seed: int, sweeps: int = 100) -> Iterator[Any]:
+    import tomotopy
+
+    model = tomotopy.DTModel(k=k, t=len(data.train), seed=seed + 1)
+    names = [str(v) for v in range(data.whole.n_terms)]
+    for t, corpus in enumerate(data.train):
+        for words in documents(corpus, names):
+            model.add_doc(words, timepoint=t)
+    model.train(0)
+    model.train(sweeps, workers=1)
+    place = np.array([int(w) for w in model.used_vocabs])
+    for t in range(len(data.train)):
+        phi = np.full((k, len(names)), 1e-9)
+        for i in range(k):
+            phi[i, place] = model.get_topic_word_dist(i, timepoint=t)
+        yield np.arange(k), phi / phi.sum(axis=1, keepdims=True)
+
+
+def lda_seq(data: Stream, k: int, seed: int) -> Iterator[Any]:
+    from gensim.models import LdaSeqModel
+
+    docs = []
+    for corpus in data.train:
+        c = corpus.counts
+        docs += [
+            [(int(v), int(n)) for v, n in zip(c.indices[a:b], c.data[a:b], strict=True)]
+            for a, b in zip(c.indptr[:-1], c.indptr[1:], strict=True)
+        ]
+    names = {v: str(v) for v in range(data.whole.n_terms)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LdaSeqModel(
+            corpus=docs, id2word=names, num_topics=k, time_slice=[c.n_docs for c in data.train],
+            random_state=seed, alphas=ALPHA, passes=5, em_min_iter=3, em_max_iter=8,
+        )  # fmt: skip
+    for t in range(len(data.train)):
+        phi = np.exp(np.array([chain.e_log_prob[:, t] for chain in model.topic_chains]))
+        phi = np.maximum(phi, 1e-12)
+        yield np.arange(k), phi / phi.sum(axis=1, keepdims=True)
+
+
+def documents(corpus: Corpus, names: list[str]) -> Iterator[list[str]]:
+    indptr, terms = corpus.tokens()
+    for lo, hi in pairwise(indptr):
+        if hi > lo:
+            yield [names[v] for v in terms[lo:hi]]
+
+
+MODELS: dict[str, Callable[..., Iterator[Any]]] = {
+    "TopicTracker": tracker,
+    "the same, strength by evidence": by_evidence,
+    "LDA, each slice alone": independent,
+    "OnlineLDA": online,
+    "tomotopy DTModel": dt_model,
+    "gensim LdaSeqModel": lda_seq,
+}
+
+
+def completion(phi: np.ndarray, test: Corpus) -> tuple[float, float]:
+    """Sum of ln p of the scored halves, and their tokens."""
+    observed, scored = (parts.pairs_of(h) for h in completion_halves(test.counts))
+    rows = np.ascontiguousarray(phi.T, np.float32)
+    with Workers(1) as workers:
+        mean = parts.completion(rows, np.full(len(phi), ALPHA), observed, scored, workers.each)
+    return mean * scored.n_tokens, scored.n_tokens
+
+
+def same_index(before: Any, now: Any) -> list[bool]:
+    (old_ids, old), (ids, phi) = before, now
+    gap = np.sqrt(phi) @ np.sqrt(old).T
+    return [old_ids[row.argmax()] == i for i, row in zip(ids, gap, strict=True) if i in old_ids]
+
+
+def measured(
+    data: Stream, run: Callable[..., Iterator[Any]], k: int, seed: int
+) -> dict[str, float]:
+    spent, found = 0.0, []
+    steps, begun = run(data, k, seed), time.process_time()
+    for step in steps:
+        spent += time.process_time() - begun
+        found.append((step[0], step[1].copy()))
+        begun = time.process_time()
+    scores = [completion(phi, test) for (_, phi), test in zip(found, data.test, strict=True)]
+    same = [s for a, b in pairwise(found) for s in same_index(a, b)]
+    looked = found[:: max(len(found) // 4, 1)]
+    coherence = [npmi(phi, data.whole.counts, top_n=10).mean() for _, phi in looked]
+    return {
+        "completion": sum(s for s, _ in scores) / sum(n for _, n in scores),
+        "identity": float(np.mean(same)), "coherence": float(np.mean(coherence)), "seconds": spent,
+    }  # fmt: skip
+
+
+def small(data: Stream) -> Stream:
+    """A size that LdaSeqModel can do: 100 documents of each of four slices, the 1,000 most frequent terms."""
+    chosen = np.linspace(0, len(data.train) - 1, 4).round().astype(int)
+    terms = np.sort(np.argsort(-data.whole.term_counts(), kind="stable")[:1000])
+
+    def cut(corpus: Corpus, n: int) -> Corpus:
+        return Corpus.from_matrix(corpus.counts[:n][:, terms], ids=(corpus.ids or ())[:n])
+
+    train = [cut(data.train[t], 100) for t in chosen]
+    test = [cut(data.test[t], 50) for t in chosen]
+    return Stream(f"{data.name}, small", train, test, cut(data.whole, data.whole.n_docs))
+
+
+PEERS = ("TopicTracker", "the same, strength by evidence", "tomotopy DTModel", "gensim LdaSeqModel")
+
+
+def quality(names: list[str], max_docs: int, seed: int) -> None:
+    warm()
+    for name in names:
+        data = stream(name, max_docs)
+        table(
+            data,
+            TOPICS[name],
+            seed,
+            ("TopicTracker", "LDA, each slice alone", "OnlineLDA", "tomotopy DTModel"),
+        )
+        if name == names[0]:
+            table(
+                small(data),
+                5,
+                seed,
+                (
+                    "TopicTracker",
+                    "the same, strength by evidence",
+                    "tomotopy DTModel",
+                    "gensim LdaSeqModel",
+                ),
+            )
+
+
+def table(data: Stream, k: int, seed: int, models: tuple[str, ...]) -> None:
+    n_tokens = sum(c.n_tokens for c in data.train)
+    print(
+        f"\n### {data.name}: {len(data.train)} slices, {sum(c.n_docs for c in data.train):,} documents, "
+        f"{n_tokens:,.0f} tokens, {data.whole.n_terms:,} terms, K = {k}\n"
+    )
+    print(
+        "| model | held-out ln p a token | same topic as before | coherence | CPU s | times as long |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |")
+    first = None
+    for name in models:
+        found = measured(data, MODELS[name], k, seed)
+        first = first or found["seconds"]
+        print(
+            f"| {name} | {found['completion']:.3f} | {found['identity']:.3f} | {found['coherence']:.3f} | "
+            f"{found['seconds']:.1f} | {found['seconds'] / first:.1f} |",
+            flush=True,
+        )
+
+
+def warm() -> None:
+    few = Corpus.from_matrix(np.random.default_rng(0).poisson(0.3, (60, 30)))
+    tiny = Stream("", [few[:30], few[30:]], [few[:5], few[5:10]], few)
+    for run in (tracker, independent, online):
+        list(run(tiny, 2, 0))
+
+
+EVENTS = {
+    "sotu": ("5 years", 20, [
+        ("Mexican War", "1845", {"mexico", "mexican", "california"}),
+        ("Kansas", "1855", {"kansas"}),
+        ("Civil War and emancipation", "1860", {"slaves", "emancipation", "rebellion", "slavery"}),
+        ("Reconstruction", "1865", {"reconstruction", "electors", "freedmen"}),
+        ("silver and the gold standard", "1875", {"silver", "coinage"}),
+        ("Spanish-American War", "1895", {"cuba", "manila", "philippines", "spanish", "spain"}),
+        ("First World War", "1915", {"war", "peace", "german"}),
+        ("Great Depression", "1930", {"depression", "banks", "unemployment"}),
+        ("Second World War", "1940", {"hitler", "japanese", "axis", "nazis"}),
+        ("Cold War, atomic energy", "1950", {"communist", "atomic", "kremlin", "soviet"}),
+        ("11 September, Iraq", "2000", {"terrorist", "terrorists", "iraq", "terror"}),
+    ]),
+    "nyt_headlines": ("year", 15, [
+        ("impeachment", "1998", {"impeachment", "lewinsky", "clinton", "starr"}),
+        ("Kosovo", "1999", {"kosovo", "nato", "serb", "serbs"}),
+        ("election and recount", "2000", {"florida", "recount", "bush", "gore", "vote", "votes"}),
+        ("11 September", "2001", {"attacks", "anthrax", "taliban", "terror", "nation", "challenged"}),
+        ("Iraq War", "2003", {"iraq", "baghdad", "war"}),
+        ("election of 2004", "2004", {"kerry", "campaign", "election"}),
+        ("Katrina", "2005", {"hurricane", "katrina", "orleans", "storm"}),
+    ]),
+}  # fmt: skip
+
+
+def events(seed: int) -> None:
+    """Events that a reader knows, as alerts in the right slice."""
+    for name, (width, k, known) in EVENTS.items():
+        corpus = load_corpus(name, vectorizer=Vectorizer(stop_words="english", min_df=3))
+        model = TopicTracker(n_topics=k, slice_by=width, random_state=seed).fit(corpus)
+        print(f"\n### {name}: {model.state_.step} slices, {len(model.alerts())} alerts\n")
+        print("| event | slice | alerts |\n| --- | --- | --- |")
+        for what, year, words in known:
+            hits = [a for a in model.alerts() if a.date.startswith(year) and words & {*a.words}]
+            told = "; ".join(f"{a.kind}: {', '.join(a.words[:4])}" for a in hits[:3])
+            print(f"| {what} | {year} | {told or '**none**'} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=("quality", "events"))
+    parser.add_argument("--data", action="append", choices=tuple(WIDTHS))
+    parser.add_argument("--max-docs", type=int, default=6000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    if given.only in (None, "quality"):
+        quality(given.data or list(WIDTHS), given.max_docs, given.seed)
+    if given.only in (None, "events"):
+        events(given.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""One run of ``bayou stream``: source, sinks, model and loop, put together."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bayou.cli import model_file, stream
+from bayou.cli.voice import Voice
+from bayou.data.errors import ModelFileError
+
+if TYPE_CHECKING:
+    from bayou.data.growing import Growth
+    from bayou.data.streams.places import Wanted
+    from bayou.run.ingest import Ingest, Policy
+    from bayou.run.journal import Journal, Kept
+    from bayou.text_model import TextModel
+
+_MOST_TERMS = 50_000
+_UNKNOWN = 0.5  # share of words from which somebody should have a look
+
+
+class Plan(NamedTuple):
+    """A stream as the command line has it."""
+
+    model: Path
+    sources: list[str]
+    outputs: list[str]
+    state: Path
+    dead_letters: Path
+    columns: dict[str, str | None]  # text, label, target, id
+    separator: str | None
+    top: int | None
+    block: int | None
+    remember: int
+    closed: bool
+    growth: dict[str, int]  # what was given
+    wanted: Wanted
+    policy: dict[str, Any]  # checkpoints
+    keep: int
+    metrics: Path | None
+    port: int | None
+    threads: int | None
+
+
+def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
+    """The whole of a stream; gives whether the source has ended."""
+    from bayou.data.streams import places
+    from bayou.run.gauges import serving
+    from bayou.run.journal import Journal
+
+    journal = Journal(plan.state, plan.keep, voice.say)
+    try:
+        kept = journal.newest()
+        learner = _learner(plan, kept)
+        loop = _made(plan, learner, journal, stopped)
+
+        def told(remark: str) -> None:
+            voice.say(remark)
+            loop.alert()
+
+        places.patient(loop.source, *loop.sinks, stopped=stopped, told=told)
+        loop.source.remarks = told
+        loop.gauges.values["alerts_total"] += journal.n_damaged
+        with serving(plan.port, loop.gauges.text) as port, contextlib.ExitStack() as stack:
+            if port is not None:
+                voice.say(f"Figures on http://127.0.0.1:{port}/metrics")
+            stack.callback(_closed, loop)
+            loop.reported = lambda: _report(plan, loop, voice)
+            loop.open(kept)
+            if kept is not None:
+                voice.say(f"Going on after {loop.n_docs:,} documents")
+            with _few_collections():
+                ended = loop.run()
+        learner.save(plan.state / "model.bayou")
+        voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
+        return ended
+    finally:
+        journal.close()
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for cycles seldom: documents make none, and every look goes over all that is loaded."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+def _closed(loop: Ingest) -> None:
+    places: list[Any] = [loop.source, *loop.sinks]
+    for place in places:
+        with contextlib.suppress(AttributeError, OSError):  # not opened, or on a full disk
+            place.close()
+
+
+def _report(plan: Plan, loop: Ingest, voice: Voice) -> None:
+    if loop.gauges.values["unknown_share"] > _UNKNOWN:
+        voice.say(
+            "Most words of the latest documents are unknown; is this the stream of the model?"
+        )
+        loop.alert()
+    voice.say(loop.gauges.line())
+    if plan.metrics is not None:
+        loop.gauges.write(plan.metrics)
+
+
+def _learner(plan: Plan, kept: Kept | None) -> TextModel:
+    """The model of the newest checkpoint, or the one that was given."""
+    if kept is not None:
+        from bayou.cli.streaming import digest_of
+        from bayou.estimator import model_of
+
+        begun = kept.manifest.get("stream", {}).get("settings", {}).get("model")
+        if begun != digest_of(plan.model):
+            raise ModelFileError(
+                f"the stream in {plan.state} was not begun with {plan.model} as it is now; give the model it "
+                "was begun with, or another --state"
+            )
+        learner: TextModel = model_of(kept.arrays, kept.manifest, str(plan.state))
+        learner.estimator_.set_params(n_threads=plan.threads)
+        return learner
+    learner = model_file.load_text_model(plan.model, plan.threads)
+    stream.check_able(learner, plan.model)
+    learner.growth = None if plan.closed else _growth(plan, learner)
+    learner._open_again()  # so that the first checkpoint knows of it
+    return learner
+
+
+def _growth(plan: Plan, learner: TextModel) -> Growth:
+    from bayou.data.growing import Growth
+
+    own = asdict(learner.growth) if learner.growth is not None else {}
+    size = plan.block or stream.size_of(learner)
+    usual = {
+        "max_terms": max(_MOST_TERMS, 2 * len(learner.vocabulary_)),
+        "every": min(size, Growth.every, plan.growth.get("memory", size)),
+    }
+    return Growth(**{**usual, **own, **plan.growth})
+
+
+def _made(plan: Plan, learner: TextModel, journal: Journal, stopped: Callable[[], bool]) -> Ingest:
+    """Source, sinks, model and loop, put together."""
+    from bayou.cli.streaming import Task
+    from bayou.data.streams import places
+    from bayou.data.streams.sinks import JsonLines
+    from bayou.run.ingest import Ingest, Policy
+
+    text, label, target, id_ = plan.columns.values()
+    columns = stream.columns_of(learner, text or "text", label, target)._replace(id=id_)
+    task = Task(learner, columns, plan.separator or None, plan.top)
+    policy = Policy(plan.block or stream.size_of(learner), plan.remember, **plan.policy)
+    source = places.open_source(plan.sources, plan.wanted)
+    sinks = [*map(places.open_sink, plan.outputs), JsonLines(str(plan.dead_letters))]
+    settings = _settings(plan, policy, source.name, [sink.name for sink in sinks])
+    work = task.work(bool(plan.outputs))
+    return Ingest(source, sinks, journal, work, policy, settings, stopped)
+
+
+def _settings(plan: Plan, policy: Policy, source: str, outputs: list[str]) -> dict[str, Any]:
+    """What must be the same when the stream goes on."""
+    from bayou.cli.streaming import digest_of
+
+    w = plan.wanted
+    return {
+        "model": digest_of(plan.model),
+        "source": source,
+        "output": outputs,
+        "columns": plan.columns,
+        "label-separator": plan.separator,
+        "top": plan.top,
+        "block": policy.block,
+        "remember": plan.remember,
+        "closed": plan.closed,
+        "growth": plan.growth,
+        "reading": [w.format, w.key, w.overlap, *w.options],
+        "group": w.group,
+    }

@@ -1,0 +1,130 @@
+"""What a stream does with documents: read, answer, learn, and say how it is doing."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayou.cli import answers, stream
+from bayou.cli.predict import rows
+from bayou.data.errors import DataError, MissingTargetsWarning
+from bayou.data.readers import Columns, Table
+from bayou.data.records import Located
+from bayou.data.text import Cut
+from bayou.run.ingest import Work
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
+
+_LARGEST_TARGET = 1e30  # models refuse larger ones
+_LIVE = 0.1  # of an even share of the tokens
+
+
+class Document(NamedTuple):
+    """What is kept of a record until its block is learned."""
+
+    tokens: list[str]
+    labels: list[str]
+    target: float
+
+
+class Task:
+    """A model at work on a stream."""
+
+    def __init__(
+        self, model: TextModel, columns: Columns, separator: str | None, top: int | None
+    ) -> None:
+        self.model, self._columns, self._separator, self._top = model, columns, separator, top
+        self._numbers = answers.is_regression(model.estimator_)
+        self._classes = hasattr(model.estimator_, "predict") and not self._numbers
+        self._met = (model.n_known_, model.n_unknown_)
+
+    def work(self, answered: bool) -> Work:
+        """The functions that the loop is given."""
+        answer = self.answer if answered else None
+        return Work(self.read, answer, self.learn, self.model._contents, self.figures)
+
+    def read(self, record: dict[str, Any], number: int) -> tuple[Any, Document]:
+        """The id and the document of a record, or an error that says why it is none."""
+        columns = self._columns
+        text = record.get(columns.text)
+        if isinstance(text, str) and columns.label == "" and columns.target == "":
+            name = "id" if columns.id is None else columns.id
+            if (
+                name in record or columns.id is None
+            ):  # as a table would have it, in a third of the time
+                tokens = next(self.model.vectorizer_.tokens([text]))
+                return record.get(name, number), Document(tokens, [], math.nan)
+        if columns.label and columns.label not in record:
+            columns = columns._replace(label="")  # nothing is known of it
+        if columns.target and columns.target not in record:
+            columns = columns._replace(target="")
+        table = Table(columns, None, self._separator)
+        text = next(table.texts([Located("the record", record)]))
+        fields = table.fields()
+        tokens = next(self.model.vectorizer_.tokens([text]))
+        labels = self._labels(fields["labels"][0]) if "labels" in fields else []
+        target = self._target(fields["targets"][0]) if "targets" in fields else math.nan
+        return fields.get("ids", [number])[0], Document(tokens, labels, target)
+
+    def _labels(self, value: Any) -> list[str]:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return []
+        given = value if isinstance(value, list | tuple) else [value]
+        names = list(dict.fromkeys(str(label) for label in given if label not in (None, "")))
+        if len(names) > 1 and self._classes and not self.model.estimator_.multi_label_:
+            raise DataError(f"{len(names)} labels, but the model has learned one class a document")
+        return names
+
+    def _target(self, value: float) -> float:
+        if math.isinf(value) or abs(value) > _LARGEST_TARGET:
+            raise DataError(f"the target {value} is out of range")
+        return float(value)
+
+    def answer(self, documents: Sequence[Document]) -> list[dict[str, Any]]:
+        """What the model says of documents before it has learned them."""
+        texts = Cut(document.tokens for document in documents)
+        return rows(self.model, texts, self._top, False)
+
+    def learn(self, documents: Sequence[Document]) -> None:
+        """One block; labels that are new become the model's own."""
+        texts = Cut(document.tokens for document in documents)
+        if self._numbers:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MissingTargetsWarning)  # a stream may lack any
+                self.model.partial_fit(texts, [document.target for document in documents])
+        elif self._classes:
+            inner = self.model.estimator_
+            own = {str(label): label for label in inner.classes_.tolist()}
+            given = [[own.get(name, name) for name in d.labels] for d in documents]
+            several = inner.multi_label_
+            y = [row or None if several else row[0] if row else None for row in given]
+            new = stream.strange(inner.classes_, given) or None
+            self.model.partial_fit(texts, y, classes=new)
+        else:
+            self.model.partial_fit(texts)
+
+    def figures(self) -> Mapping[str, float]:
+        """Live topics, terms, and how many words are unknown since the last time."""
+        model = self.model
+        tokens = model.estimator_.posterior_.topic_tokens
+        known, unknown = model.n_known_ - self._met[0], model.n_unknown_ - self._met[1]
+        self._met = (model.n_known_, model.n_unknown_)
+        least = _LIVE * tokens.sum() / max(len(tokens), 1)
+        return {
+            "live_topics": float(np.count_nonzero(tokens > least)),
+            "vocabulary_terms": float(len(model.vocabulary_)),
+            "unknown_share": unknown / max(known + unknown, 1),
+        }
+
+
+def digest_of(path: Path) -> str:
+    """What a file is known by."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,341 @@
+"""``bayou track``: dated texts in, alerts and a report of topics through time out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayou.cli import builtin, documents, interrupt, model_file, options, output, settings
+from bayou.cli.fit import check_parameters
+from bayou.cli.report import available
+from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.voice import Voice
+from bayou.data.errors import DataError
+
+if TYPE_CHECKING:
+    from bayou.data.text import Vectorizer
+    from bayou.models.topic_tracker import TopicTracker
+    from bayou.run.hooks import Hook
+
+_BATCH = 256
+_LONGEST = 400  # characters of a text that are kept while its slice is open
+_WORDS, _RUN, _TELL = "Words", "Running", "Telling"
+
+
+def track(  # one parameter a flag
+    ctx: typer.Context,
+    file: options.File,
+    slice_: Annotated[
+        str,
+        typer.Option("--slice", metavar="TIME", help="day, week, month, year, '5 years', or documents."),
+    ] = "month",
+    topics: Annotated[
+        int, typer.Option("--topics", "-k", min=1, metavar="N", help="How many topics to begin with.")
+    ] = 20,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a report, one HTML file.")
+    ] = None,
+    alerts: Annotated[
+        str | None,
+        typer.Option("--alerts", metavar="FILE", help="Write alerts as JSON lines; - is stdout."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Save the model, to go on later."),
+    ] = None,
+    begin: Annotated[
+        Path | None, typer.Option("--from", metavar="MODEL", help="Go on from a model that was saved.")
+    ] = None,
+    keep_open: Annotated[
+        bool, typer.Option("--keep-open", help="Leave the last slice open for more documents.")
+    ] = False,
+    on_alert: Annotated[
+        str | None,
+        typer.Option(
+            "--on-alert", metavar="CMD", help="Run this for each alert, its JSON on stdin.",
+            rich_help_panel=_TELL,
+        ),
+    ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option("--webhook", metavar="URL", help="Post each alert here.", rich_help_panel=_TELL),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="What the report is called.")
+    ] = None,
+    settings_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the tracker; may be repeated."),
+    ] = None,
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            "--stop-words", metavar="LANG", help="Leave out common words: english, german, ... or none.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "english",
+    min_df: Annotated[
+        int,
+        typer.Option(
+            "--min-df", min=2, metavar="N", help="A word counts once so many documents have had it.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = 3,
+    max_terms: Annotated[
+        int | None,
+        typer.Option(
+            "--max-terms", min=1, metavar="N", help="Keep so many words at most.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = 50_000,
+    text: options.Text = "text",
+    time: options.Time = None,
+    id: options.Id = None,
+    format: options.Format = None,
+    encoding_errors: options.EncodingErrors = "strict",
+    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:  # fmt: skip
+    """Follow topics through time and tell what changes.
+
+    Documents are read once, in the order of time, and forgotten slice by slice; so
+    the file may be standard input that never ends. Every change is printed as its
+    slice ends.
+
+    Example: bayou track news.jsonl --time date --slice week --report news.html
+
+    Without a file at hand, builtin:news is a stream with planted events.
+    """
+    from bayou.data.readers import Columns
+    from bayou.data.text import Vectorizer
+
+    voice, session = Voice(quiet, verbose), session_of(ctx)
+    documents.check_there(file)
+    for path, flag in ((report, "--report"), (out, "--output")):
+        if path is not None:
+            output.check_writable(path, flag)
+    if report is not None:
+        available()
+    hooks = _hooks(on_alert, webhook)
+    if begin is not None:
+        model, vectorizer = _loaded(begin, threads)
+    else:
+        given = settings.read(_kind(), settings_ or (), session.settings.get("track", {}))
+        given = {"n_topics": topics, "slice_by": _width(slice_), "min_docs": min_df,
+                 "max_terms": max_terms, "random_state": seed, **given}  # fmt: skip
+        model = _kind()(**given, n_threads=threads)
+        check_parameters(model)
+        vectorizer = Vectorizer(stop_words=None if stop_words.lower() == "none" else stop_words)
+    dated = isinstance(model.slice_by, str)
+    columns = Columns(text, "", "", time if time is not None or dated else "", id)
+    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    teller = _Teller(model, vectorizer, alerts, hooks, voice)
+    stopped = teller.follow(source, keep_open)
+    _leave(teller, file, report, out, title, voice)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _kind() -> Any:
+    from bayou.models.topic_tracker import TopicTracker
+
+    return TopicTracker
+
+
+def _width(text: str) -> int | str:
+    return int(text) if text.strip().isdigit() else text
+
+
+def _hooks(on_alert: str | None, webhook: str | None) -> list[Hook]:
+    from bayou.run import hooks
+
+    out = []
+    for given, make, flag in (
+        (on_alert, hooks.command, "--on-alert"), (webhook, hooks.webhook, "--webhook")
+    ):  # fmt: skip
+        if given is not None:
+            try:
+                out.append(make(given))
+            except ValueError as error:
+                raise typer.BadParameter(str(error), param_hint=flag) from None
+    return out
+
+
+def _loaded(path: Path, threads: int | None) -> tuple[TopicTracker, Vectorizer]:
+    found = model_file.load_text_model(path, threads)
+    if not isinstance(found.estimator_, _kind()):
+        raise typer.BadParameter(
+            f"{path} is not a tracker; `bayou track -o` writes one", param_hint="--from"
+        )
+    return found.estimator_, found.vectorizer_
+
+
+class _Teller:
+    """Feeds a tracker and tells what it says; keeps the texts that alerts rest on."""
+
+    def __init__(
+        self,
+        model: TopicTracker,
+        vectorizer: Vectorizer,
+        alerts: str | None,
+        hooks: list[Hook],
+        voice: Voice,
+    ) -> None:
+        self.model, self.vectorizer, self.voice, self.hooks = model, vectorizer, voice, hooks
+        self.texts: dict[str, str] = {}  # of documents whose slice is open
+        self.kept: dict[str, str] = {}  # of documents that alerts name
+        self.n_docs = 0
+        self._lines: Any = None
+        self._path = alerts
+        if alerts is not None and alerts != output.STDOUT:
+            output.check_writable(alerts, "--alerts")
+            self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        model.set_params(on_alert=self._tell)
+
+    def follow(self, source: documents.Source, keep_open: bool) -> bool:
+        """Learn from all documents; gives whether Ctrl-C ended it."""
+        brake = interrupt.Brake(self.voice)
+        try:
+            for batch in documents.batches(source, _BATCH):
+                corpus = self._corpus(batch)
+                if corpus is None:
+                    continue
+                with brake:
+                    self.model.set_params(callbacks=[brake])
+                    self.model.partial_fit(corpus)
+                    self.model.set_params(callbacks=None)
+                self._prune()
+                if brake.pressed:
+                    return True
+            if not keep_open:
+                with brake:
+                    self.model.flush()
+        except KeyboardInterrupt:
+            if brake.pressed:
+                raise
+            interrupt.heard()
+            return True
+        finally:
+            self.model.set_params(callbacks=None, on_alert=None)
+            if self._lines is not None:
+                self._lines.close()
+        return False
+
+    def _corpus(self, batch: documents.Batch) -> Any:
+        """A batch as counts of all of its words; None where there are no words yet."""
+        from bayou.data.corpus import Corpus
+        from bayou.data.counting import count_tokens
+
+        counts, terms = count_tokens(self.vectorizer.tokens(batch.texts), vocabulary=None)
+        names = [str(name) for name in batch.ids]
+        self.n_docs += len(names)
+        self.texts.update((n, t[:_LONGEST]) for n, t in zip(names, batch.texts, strict=True))
+        if not len(terms) and not hasattr(self.model, "_intake"):
+            return None
+        return Corpus.from_matrix(counts, vocabulary=terms, times=batch.times, ids=names)
+
+    def _tell(self, alert: Any) -> None:
+        line = alert.to_json()
+        for name in alert.docs:
+            if name in self.texts:
+                self.kept[name] = self.texts[name]
+        if self._path == output.STDOUT:
+            typer.echo(line)
+        else:
+            typer.echo(told(alert))
+        if self._lines is not None:
+            self._lines.write(line + "\n")
+            self._lines.flush()
+        for hook in self.hooks:
+            problem = hook(line)
+            if problem is not None:
+                self.voice.say(f"The alert was not passed on: {problem}")
+
+    def _prune(self) -> None:
+        """Forget the texts of slices that are over."""
+        if len(self.texts) > 4 * max(self.model.n_waiting_, _BATCH):
+            parts = self.model._intake.waiting.values()
+            waiting = {name for part in parts for corpus in part for name in corpus.ids or ()}
+            self.texts = {name: text for name, text in self.texts.items() if name in waiting}
+
+
+def told(alert: Any) -> str:
+    """An alert as one line."""
+    who = "documents" if alert.topic < 0 else f"topic {alert.topic}"
+    words = " ".join(alert.words[:6])
+    shares = ""
+    if alert.kind in ("rise", "fall", "born", "split", "dormant", "revived", "dead", "merged"):
+        shares = f"  {alert.before:.1%} -> {alert.after:.1%}"
+    more = f" ({alert.other})" if alert.other >= 0 else ""
+    return f"{alert.date:<12} {alert.kind:<9} {who:<10}{more}{shares}  {words}"
+
+
+def _leave(
+    teller: _Teller,
+    file: str,
+    report: Path | None,
+    out: Path | None,
+    title: str | None,
+    voice: Voice,
+) -> None:
+    """Say what was learned, write what was asked for, and judge a stream whose truth is known."""
+    model = teller.model
+    if not hasattr(model, "state_"):
+        raise DataError(
+            f"none of the slices is over after {teller.n_docs:,} documents; give more documents or a "
+            "shorter --slice"
+        )
+    voice.say(
+        f"{teller.n_docs:,} documents in {model.state_.step} slices, {len(model.alerts())} alerts, "
+        f"{len(model.topic_ids_)} topics; {model.n_waiting_} documents wait for their slice to end"
+    )
+    if out is not None:
+        _text_model(teller).save(out)
+        voice.say(f"Saved to {out}")
+    if report is not None:
+        written = available()
+        name = title or documents.title_of(file)
+        data = written.TrackData.from_tracker(model, title=name, texts=teller.kept)
+        written.write_track(report, data)
+        voice.say(f"Report in {report}")
+    if file == builtin.PREFIX + builtin.NEWS:
+        for line in judged(model.alerts()):
+            typer.echo(line)
+
+
+def _text_model(teller: _Teller) -> Any:
+    from bayou.data.text import as_stop_words
+    from bayou.text_model import TextModel
+
+    model, vectorizer = TextModel(), teller.vectorizer
+    vectorizer.stop_words_ = as_stop_words(vectorizer.stop_words)
+    if teller.model.vocabulary_ is not None:
+        vectorizer.vocabulary_ = teller.model.vocabulary_
+    model._keep(teller.model, vectorizer)
+    return model
+
+
+def judged(alerts: list[Any]) -> Iterator[str]:
+    """How the alerts compare with the events that were planted."""
+    from bayou.datasets import make_news
+    from bayou.metrics.events import match_events
+
+    events = make_news()[1].events
+    matched = match_events(alerts, events)
+    for event, its in matched.found:
+        kinds = ", ".join(dict.fromkeys(f"{a.kind} in {a.date}" for a in its))
+        yield f"found   {event.date} {event.kind:<7} {' '.join((event.gained or event.lost)[:4])}: {kinds}"
+    for event in matched.missed:
+        yield f"missed  {event.date} {event.kind:<7} {' '.join((event.gained or event.lost)[:4])}"
+    for alert in matched.false:
+        yield f"false   {told(alert)}"
+    yield (
+        f"{len(matched.found)} found, {len(matched.missed)} missed of {len(events)} planted events; "
+        f"{len(matched.false)} of {len(alerts)} alerts false"
+    )

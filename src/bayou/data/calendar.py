@@ -1,0 +1,124 @@
+"""Slices of time: by a number of documents, or by the calendar."""
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bayou.data.errors import DataError
+
+Ints = npt.NDArray[np.int64]
+Times = npt.NDArray[np.datetime64]
+
+UNITS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
+_WIDTH = re.compile(r"\s*(?:(\d+)\s+)?(day|week|month|year)s?\s*", re.ASCII)
+_MONDAY = 3  # days from Monday to 1 January 1970, a Thursday
+NEVER = np.iinfo(np.int64).min  # what NaT is as a whole number
+
+
+class Width(NamedTuple):
+    """How long a slice is: so many documents, or so many days, weeks, months or years."""
+
+    unit: str  # "docs", "D", "W", "M" or "Y"; "call" for one slice a call
+    step: int = 1
+
+    @property
+    def dated(self) -> bool:
+        """Whether the calendar cuts."""
+        return self.unit not in ("docs", "call")
+
+
+def parse_width(slice_by: Any) -> Width:
+    """What a slice is, from None, a whole number or words such as "week" and "5 years".
+
+    Examples
+    --------
+    >>> parse_width("2 weeks"), parse_width(500), parse_width(None).unit
+    (Width(unit='W', step=2), Width(unit='docs', step=500), 'call')
+    """
+    if slice_by is None:
+        return Width("call")
+    whole = isinstance(slice_by, int | np.integer) and not isinstance(slice_by, bool)
+    if whole and slice_by >= 1:
+        return Width("docs", int(slice_by))
+    match = _WIDTH.fullmatch(slice_by) if isinstance(slice_by, str) else None
+    if match is None or int(match[1] or 1) < 1:
+        raise ValueError(
+            f"slice_by must be a number of documents, or a time such as {', '.join(UNITS)} or "
+            f"'5 years', or None; got {slice_by!r}"
+        )
+    return Width(UNITS[match[2]], int(match[1] or 1))
+
+
+def slice_numbers(times: Times, width: Width) -> Ints:
+    """The number of the calendar slice of each time; weeks begin on Monday.
+
+    Several years or months a slice are counted from the year 0, so that decades begin in 1790, 1800, ...
+
+    Examples
+    --------
+    >>> days = np.array(["2024-01-07", "2024-01-08"], "datetime64[us]")
+    >>> np.diff(slice_numbers(days, Width("W")))
+    array([1])
+    """
+    if width.unit in "DW":
+        days = times.astype("datetime64[D]").astype(np.int64)
+        weekly = width.unit == "W"
+        out = (days + _MONDAY) // (7 * width.step) if weekly else days // width.step
+        return np.asarray(out, np.int64)
+    units = times.astype(f"datetime64[{width.unit}]").astype(np.int64)
+    return np.asarray((units + _origin(width.unit)) // width.step, np.int64)
+
+
+def _origin(unit: str) -> int:
+    """Years, or months, from the year 0 to 1970."""
+    return 1970 if unit == "Y" else 1970 * 12
+
+
+def slice_start(number: int, width: Width) -> np.datetime64:
+    """The first moment of a calendar slice."""
+    if width.unit in "DW":
+        day = number * 7 * width.step - _MONDAY if width.unit == "W" else number * width.step
+        first = np.array([day]).astype("datetime64[D]")
+    else:
+        units = number * width.step - _origin(width.unit)
+        first = np.array([units]).astype(f"datetime64[{width.unit}]")
+    return first.astype("datetime64[us]")[0]  # type: ignore[no-any-return]
+
+
+def slice_name(start: int, end: int, width: Width, number: int) -> str:
+    """What a slice is called: its date, or its number where it has none.
+
+    ``start`` and ``end`` (the first moment after it) are microseconds since 1970, `NEVER` for none.
+
+    Examples
+    --------
+    >>> first, after = (int(np.datetime64(day, "us").astype(np.int64)) for day in ("1790", "1795"))
+    >>> slice_name(first, after, Width("Y", 5), 0)
+    '1790–1794'
+    """
+    if start == NEVER:
+        return str(number)
+    unit = width.unit if width.unit in "MY" else "D"
+    first = str(np.datetime64(start, "us").astype(f"datetime64[{unit}]"))
+    if width.step == 1 or not width.dated or width.unit not in "MY":
+        return first
+    last = str((np.datetime64(end, "us") - np.timedelta64(1, "us")).astype(f"datetime64[{unit}]"))
+    return f"{first}–{last}"
+
+
+def filled(times: Times, before: np.datetime64) -> Times:
+    """Times in which a missing one is that of the document before it; leading ones take the first known.
+
+    ``before`` is the last time known from earlier documents, NaT for none.
+    """
+    missing = np.isnat(times)
+    if not missing.any():
+        return times
+    known = np.flatnonzero(~missing)
+    if not len(known) and np.isnat(before):
+        raise DataError("no document has a time; give time= or slice by a number of documents")
+    first = before if not np.isnat(before) else times[known[0]]
+    place = np.maximum.accumulate(np.where(missing, -1, np.arange(len(times))))
+    return np.where(place < 0, first, times[place])

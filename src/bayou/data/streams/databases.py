@@ -1,0 +1,193 @@
+"""What streams ask of a database: SQLite is built in, others come with SQLAlchemy."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bayou.data.errors import DataError
+
+Row = dict[str, Any]
+_COLUMNS = {"n": int, "id": str, "prediction": str, "topic": int, "share": float, "row": str}
+_TYPES = {int: "INTEGER", str: "TEXT", float: "REAL"}
+
+
+class Database(Protocol):
+    """What is asked of a database."""
+
+    errors: tuple[type[Exception], ...]  # that may go away by themselves
+    failures: tuple[type[Exception], ...]  # that do not
+
+    def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
+        """Rows with a key above, by increasing key."""
+
+    def count(self, table: str, key: str, after: Any) -> int:
+        """Rows with a key above."""
+
+    def create(self, table: str) -> None:
+        """The table of answers, if it is not there."""
+
+    def last(self, table: str) -> int:
+        """The largest number of an answer, 0 without any."""
+
+    def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
+        """In one transaction: no answers from ``first`` on but these."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+class Sqlite:
+    """A database in a file."""
+
+    errors: tuple[type[Exception], ...] = ()  # it waits for locks by itself
+    failures: tuple[type[Exception], ...] = (sqlite3.Error,)
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
+        except sqlite3.Error as error:
+            raise DataError(f"{path}: {error}; check the path") from None
+        self._db.row_factory = sqlite3.Row
+
+    def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
+        """Rows with a key above, by increasing key."""
+        above = "" if after is None else f"WHERE {_quoted(key)} > :after"
+        text = f"SELECT * FROM {_quoted(table)} {above} ORDER BY {_quoted(key)} LIMIT :n"
+        found = self._db.execute(text, {"after": after, "n": n})
+        return [dict(row) for row in found]
+
+    def count(self, table: str, key: str, after: Any) -> int:
+        """Rows with a key above."""
+        above = "" if after is None else f"WHERE {_quoted(key)} > :after"
+        text = f"SELECT count(*) FROM {_quoted(table)} {above}"
+        return int(self._db.execute(text, {"after": after}).fetchone()[0])
+
+    def create(self, table: str) -> None:
+        """The table of answers, if it is not there."""
+        columns = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in _COLUMNS.items())
+        columns = columns.replace("n INTEGER", "n INTEGER PRIMARY KEY", 1)
+        self._db.execute(f"CREATE TABLE IF NOT EXISTS {_quoted(table)} ({columns})")
+
+    def last(self, table: str) -> int:
+        """The largest number of an answer, 0 without any."""
+        return int(self._db.execute(f"SELECT max(n) FROM {_quoted(table)}").fetchone()[0] or 0)
+
+    def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
+        """In one transaction: no answers from ``first`` on but these."""
+        names = ", ".join(f":{name}" for name in _COLUMNS)
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.execute(f"DELETE FROM {_quoted(table)} WHERE n >= :n", {"n": first})
+            self._db.executemany(f"INSERT INTO {_quoted(table)} VALUES ({names})", rows)
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._db.close()
+
+
+class Alchemy:
+    """Any database that SQLAlchemy has a dialect of."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import sqlalchemy
+        except ImportError:
+            raise DataError("this database needs SQLAlchemy: pip install 'bayou[sql]'") from None
+        self._sa = sqlalchemy
+        try:
+            self._engine = sqlalchemy.create_engine(url, pool_pre_ping=True)
+        except (sqlalchemy.exc.ArgumentError, ImportError) as error:
+            raise DataError(f"{hidden(url)}: {error!s:.200}; check the address") from None
+        self.errors: tuple[type[Exception], ...] = (
+            sqlalchemy.exc.OperationalError,
+            sqlalchemy.exc.InterfaceError,
+        )
+        self.failures: tuple[type[Exception], ...] = (sqlalchemy.exc.SQLAlchemyError,)
+        self._tables: dict[str, Any] = {}
+
+    def _table(self, name: str) -> Any:
+        if name not in self._tables:
+            schema, _, table = name.rpartition(".")
+            try:
+                found = self._sa.Table(
+                    table, self._sa.MetaData(), schema=schema or None, autoload_with=self._engine
+                )
+            except self._sa.exc.NoSuchTableError:
+                raise DataError(f"there is no table {name!r} in the database") from None
+            self._tables[name] = found
+        return self._tables[name]
+
+    def _above(self, table: str, key: str, after: Any, query: Any) -> Any:
+        columns = self._table(table).c
+        if key not in columns:
+            raise DataError(f"the table {table!r} has no column {key!r}; name it with --key")
+        return query if after is None else query.where(columns[key] > after)
+
+    def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
+        """Rows with a key above, by increasing key."""
+        query = self._above(table, key, after, self._sa.select(self._table(table)))
+        query = query.order_by(self._table(table).c[key]).limit(n)
+        with self._engine.connect() as db:
+            return [dict(row) for row in db.execute(query).mappings()]
+
+    def count(self, table: str, key: str, after: Any) -> int:
+        """Rows with a key above."""
+        count = self._sa.select(self._sa.func.count()).select_from(self._table(table))
+        with self._engine.connect() as db:
+            return int(db.execute(self._above(table, key, after, count)).scalar_one())
+
+    def create(self, table: str) -> None:
+        """The table of answers, if it is not there."""
+        sa = self._sa
+        kinds = {int: sa.BigInteger, str: sa.Text, float: sa.Float}
+        schema, _, name = table.rpartition(".")
+        columns = [
+            sa.Column(n, kinds[kind], primary_key=n == "n", autoincrement=False)
+            for n, kind in _COLUMNS.items()
+        ]
+        made = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+        made.create(self._engine, checkfirst=True)
+        self._tables[table] = made
+
+    def last(self, table: str) -> int:
+        """The largest number of an answer, 0 without any."""
+        with self._engine.connect() as db:
+            largest = self._sa.select(self._sa.func.max(self._tables[table].c.n))
+            return int(db.execute(largest).scalar_one() or 0)
+
+    def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
+        """In one transaction: no answers from ``first`` on but these."""
+        made = self._tables[table]
+        with self._engine.begin() as db:
+            db.execute(made.delete().where(made.c.n >= first))
+            if rows:
+                db.execute(made.insert(), list(rows))
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._engine.dispose()
+
+
+def connect(url: str) -> Database:
+    """A database by its address."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite":
+        return Sqlite(rest.removeprefix("/") or ":memory:")
+    return Alchemy(url)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def hidden(url: str) -> str:
+    """The address without a password, for messages and files."""
+    scheme, slashes, rest = url.partition("://")
+    user, at, host = rest.rpartition("@")
+    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{host}"

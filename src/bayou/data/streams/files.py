@@ -1,0 +1,238 @@
+"""Files of JSON lines or of a table, and standard input, as a source; the last file may grow."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bayou.data.errors import DataError
+from bayou.data.lines import MAX_LINE_BYTES, STDIN, EncodingErrors, describe
+from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parsed
+from bayou.data.streams.lines import Line, LineReader, Place, nap
+
+FORMATS = ("jsonl", "csv", "tsv")
+
+
+class Reading(NamedTuple):
+    """How bytes are read."""
+
+    format: str = "jsonl"
+    follow: bool = False
+    encoding_errors: EncodingErrors = "strict"
+    max_line_bytes: int = MAX_LINE_BYTES
+
+
+class Table:
+    """Lines of CSV or TSV become records; the first row names the columns."""
+
+    def __init__(self, tabs: bool, columns: list[str] | None, delimiter: str) -> None:
+        self.columns, self.delimiter, self._tabs = columns, delimiter, tabs
+        self._rows: list[str] = []  # of a row with a quoted end of line in it
+        self.n_open = 0  # quotes in them
+
+    def add(self, text: str) -> list[str] | None:
+        """The row that this line completes."""
+        if not self._rows and not text.strip():
+            return None
+        self._rows.append(text)
+        self.n_open += text.count('"')
+        if self.n_open % 2:
+            return None
+        whole, self._rows, self.n_open = "\n".join(self._rows), [], 0
+        if self.columns is None:
+            semicolons = ";" in whole and "," not in whole
+            self.delimiter = "\t" if self._tabs else ";" if semicolons else ","
+        # a limit belongs to the module as a whole, so it is only ever raised
+        csv.field_size_limit(max(csv.field_size_limit(), len(whole)))
+        lines = [f"{line}\n" for line in whole.split("\n")]
+        return next(csv.reader(lines, delimiter=self.delimiter, strict=True))
+
+    @property
+    def waiting(self) -> str:
+        """What there is of a row that is not complete."""
+        return "\n".join(self._rows)
+
+
+class Files(Source):
+    """Records of files, one file after the other.
+
+    A position is a byte behind the last record given. With ``follow`` the last file is read on as it grows,
+    and in its successor when it was rotated. Standard input cannot go back: begun at a position, it must
+    bring the same bytes again, which are then skipped.
+    """
+
+    unit = "bytes"
+
+    def __init__(self, paths: Sequence[str], how: Reading) -> None:
+        if STDIN in paths and len(paths) > 1:
+            raise DataError("standard input stands alone; give it, or files")
+        if how.format not in FORMATS:
+            raise DataError(f"a stream is read as {', '.join(FORMATS)}, not as {how.format!r}")
+        self.paths, self.how = list(paths), how
+        self.name = " ".join(map(describe, paths))
+        self.ended = False
+
+    def begin(self, position: Position | None, memory: U64) -> None:
+        """Open the file of the position and go to its byte."""
+        at = position or {}
+        self._i = int(at.get("file", 0))
+        self._line = int(at.get("line", 0))
+        self._columns(at.get("columns"), str(at.get("delimiter", ",")))
+        if self._i >= len(self.paths):
+            raise DataError(
+                f"the stream was in file {self._i + 1} of {len(self.paths)}; give all files"
+            )
+        place = Place(*field_of(at, "place", list)) if at else None
+        self._open(self._path(place), place)
+
+    def _path(self, place: Place | None) -> str:
+        """The file; one that was rotated since is looked for beside its successor."""
+        path = self.paths[self._i]
+        if place is None or path == STDIN or not place.inode:
+            return path
+        folder = os.path.dirname(path) or "."
+        if os.path.exists(path) and os.stat(path).st_ino == place.inode:
+            return path
+        with os.scandir(folder) as entries:
+            found = [e.path for e in entries if e.is_file() and e.inode() == place.inode]
+        return found[0] if found else path
+
+    def _open(self, path: str, place: Place | None = None) -> None:
+        self._reader = LineReader(path, self.how.max_line_bytes, place)
+        self._mark = self._reader.at
+
+    def _columns(self, columns: Any, delimiter: str = ",") -> None:
+        self._table: Table | None = None
+        if self.how.format != "jsonl":
+            self._table = Table(self.how.format == "tsv", columns, delimiter)
+
+    def position(self) -> Position:
+        """File, byte and line behind the last record given."""
+        out: Position = {"file": self._i, "place": list(self._reader.place(self._mark))}
+        out["line"] = self._line
+        if self._table is not None:
+            out |= {"columns": self._table.columns, "delimiter": self._table.delimiter}
+        return out
+
+    def read(self, n: int, wait: float) -> list[Item]:
+        """Whole lines; with none there, wait for some."""
+        items: list[Item] = []
+        until = time.monotonic() + wait
+        while len(items) < n and not self.ended:
+            line = self._reader.next(0.0 if items else max(until - time.monotonic(), 0.0))
+            if line is None and not self._reader.at_end:
+                break  # a pipe with nothing in it
+            if line is None and self._waits():
+                if items or time.monotonic() >= until:
+                    break
+                nap(until)
+                continue
+            item = self._end() if line is None else self._item(line)
+            if item is not None:
+                items.append(item)
+        return items
+
+    def _waits(self) -> bool:
+        """At the end of a file: whether it may grow."""
+        if not self.how.follow or self._i + 1 < len(self.paths) or self._reader.path == STDIN:
+            return False
+        if self._reader.path != self.paths[self._i]:
+            return False  # rotated before the last interruption: its successor is there
+        other = self._reader.replaced()
+        if other is None:
+            self.remarks(f"{self._reader.name} was cut short and is read from its beginning")
+            self._next_file(self.paths[self._i])
+            return True
+        return not other
+
+    def _end(self) -> Item | None:
+        """The last line of a file if nothing ends it; then the next file, or the end."""
+        # a file may have grown between the last look at it and the look at its successor
+        line = self._reader.next(0.0) or self._reader.rest()
+        if line is not None:
+            return self._item(line)
+        item = None
+        if self._table is not None and self._table.waiting:
+            item = self._poison(self._table.waiting, "the file ends within quotes")
+        rotated = self._reader.path != self.paths[self._i]
+        if rotated or (self.how.follow and self._reader.replaced()):
+            self._next_file(self.paths[self._i])
+        elif self._i + 1 < len(self.paths):
+            self._i += 1
+            self._next_file(self.paths[self._i])
+        else:
+            self.ended = True
+        return item
+
+    def _next_file(self, path: str) -> None:
+        self._reader.close()
+        self._open(path)
+        self._line = 0
+        self._columns(None)
+
+    def _item(self, line: Line) -> Item | None:
+        self._line += 1
+        if not line.whole:
+            item: Item | None = self._poison(
+                line.text.decode("utf-8", "replace"),
+                f"longer than {self.how.max_line_bytes} bytes",
+            )
+        else:
+            item = self._decoded(line.text)
+        if self._table is None or not self._table.n_open % 2:
+            self._mark = self._reader.at
+        return item
+
+    def _decoded(self, data: bytes) -> Item | None:
+        try:
+            text = data.decode("utf-8", self.how.encoding_errors)
+        except UnicodeDecodeError as error:
+            shown = data.decode("utf-8", "backslashreplace")
+            return self._poison(shown, f"not valid UTF-8 (byte {error.start + 1} of the line)")
+        if self._table is not None:
+            return self._row(text.rstrip("\r"))
+        return parsed(self._where(), text) if text.strip() else None
+
+    def _row(self, text: str) -> Item | None:
+        table = self._table
+        assert table is not None
+        try:
+            row = table.add(text)
+        except csv.Error as error:
+            return self._poison(text, str(error))
+        if row is None and len(table.waiting) > self.how.max_line_bytes:
+            begun = table.waiting
+            self._columns(table.columns, table.delimiter)
+            return self._poison(begun, f"a row longer than {self.how.max_line_bytes} bytes")
+        if row is None:
+            return None
+        if table.columns is None:
+            if len(set(row)) != len(row):
+                raise DataError(f"{self._where()}: two columns have the same name")
+            table.columns = row
+            return None
+        if len(row) != len(table.columns):
+            problem = f"{len(row)} fields, but {len(table.columns)} columns are named"
+            return self._poison(text, problem)
+        return Item(self._where(), dict(zip(table.columns, row, strict=True)), "")
+
+    def _where(self) -> str:
+        return f"{self.paths[self._i]}, line {self._line}"
+
+    def _poison(self, raw: str, reason: str) -> Item:
+        return Item(self._where(), None, raw[:SHOWN], reason)
+
+    def lag(self) -> int | None:
+        """Bytes that are still to be read, of all files."""
+        here = self._reader.lag()
+        if here is None:
+            return None
+        later = self.paths[self._i + 1 :]
+        return here + sum(os.path.getsize(path) for path in later if os.path.exists(path))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()

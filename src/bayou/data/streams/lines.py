@@ -1,0 +1,192 @@
+"""Bytes from a file or a pipe as lines: packed or not, from any byte on, while the file grows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import stat
+import time
+import zlib
+from collections import deque
+from typing import Any, NamedTuple
+
+from bayou.data.errors import DataError
+from bayou.data.lines import STDIN, describe
+
+_CHUNK, _HEAD, _NAP = 2**18, 4096, 0.05
+_GZIP, _UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+_EITHER = 32 + zlib.MAX_WBITS  # zlib or gzip, told by its first bytes
+
+
+class Line(NamedTuple):
+    """A line without its end; ``size`` counts the end too, and bytes that were left out of a long one."""
+
+    text: bytes
+    size: int
+    whole: bool = True
+
+
+class Place(NamedTuple):
+    """A byte of the unpacked contents, and enough to know the file by."""
+
+    offset: int
+    head: str  # digest of its first bytes
+    n_head: int
+    inode: int
+
+
+class LineReader:
+    """Lines of one file; ``at`` is the byte behind the last line that was given."""
+
+    def __init__(self, path: str, max_line_bytes: int, place: Place | None = None) -> None:
+        self.path, self.name, self._most = path, describe(path), max_line_bytes
+        self._fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._pipe = not stat.S_ISREG(os.fstat(self._fd).st_mode)
+        self._packed = not self._pipe and os.pread(self._fd, 2, 0) == _GZIP
+        self.inode = 0 if self._pipe else os.fstat(self._fd).st_ino
+        self._lines: deque[Line] = deque()
+        self._tail = self._head = b""
+        self._unzip: Any = None
+        self._lost = 0  # bytes of a line that is too long, beyond those in the tail
+        self.at = self.n_raw = self._n_out = 0
+        self._begun = self.at_end = False
+        if place is not None and place.offset:
+            self._go_to(place)
+
+    def place(self, offset: int) -> Place:
+        """A byte that was passed, to come back to."""
+        n = min(_HEAD, offset)
+        return Place(offset, hashlib.sha256(self._head[:n]).hexdigest(), n, self.inode)
+
+    def _go_to(self, place: Place) -> None:
+        """Read up to an earlier place, or jump to it; it must be the same file up to there."""
+        if not self._pipe and not self._packed:
+            self._head = os.pread(self._fd, _HEAD, 0)
+            self.at = self._n_out = self.n_raw = os.lseek(self._fd, place.offset, os.SEEK_SET)
+            self._begun = True
+        while self._n_out < place.offset and not self.at_end:
+            self._skip(place.offset)
+        head = hashlib.sha256(self._head[: place.n_head]).hexdigest()
+        if self._n_out < place.offset or head != place.head or self._is_short(place.offset):
+            raise DataError(
+                f"{self.name} does not begin as it did when the stream was last interrupted; give the "
+                "same documents from the beginning, or another --state"
+            )
+        self.at = place.offset
+
+    def _is_short(self, offset: int) -> bool:
+        size = os.fstat(self._fd).st_size
+        return not self._pipe and not self._packed and size < offset
+
+    def _skip(self, offset: int) -> None:
+        data = self._bytes(None)
+        if data is not None:
+            beyond = self._n_out - offset
+            if beyond > 0:
+                self._cut(data[len(data) - beyond :])
+
+    def next(self, wait: float) -> Line | None:
+        """The next line that is whole, within so many seconds; after `at_end` there may be a `rest`."""
+        until = time.monotonic() + wait
+        while not self._lines:
+            data = self._bytes(max(until - time.monotonic(), 0.0))
+            if data is None or self.at_end:
+                return None
+            self._cut(data)
+        return self._given(self._lines.popleft())
+
+    def rest(self) -> Line | None:
+        """What stands behind the last end of a line, when nothing more will come."""
+        if not self._tail and not self._lost:
+            return None
+        line = Line(self._tail, len(self._tail) + self._lost, not self._lost)
+        self._tail, self._lost = b"", 0
+        return self._given(line)
+
+    def _given(self, line: Line) -> Line:
+        first = self.at == 0
+        self.at += line.size
+        whole = line.whole and len(line.text) <= self._most
+        text = line.text.removeprefix(b"\xef\xbb\xbf") if first else line.text
+        return Line(text if whole else text[:200], line.size, whole)
+
+    def _bytes(self, wait: float | None) -> bytes | None:
+        """Unpacked bytes, none for a while; None if there are none within the time. Sets `at_end`."""
+        if self._pipe and not select.select([self._fd], [], [], wait)[0]:
+            return None
+        raw = os.read(self._fd, _CHUNK)
+        self.n_raw += len(raw)
+        if not raw:
+            self.at_end = True
+            if self._unzip is not None and not self._unzip.eof:
+                raise DataError(f"{self.name}: the gzip data is cut short")
+            return b""
+        self.at_end = False
+        if not self._begun:
+            self._begun = True
+            if raw[:2] in _UTF16:
+                raise DataError(f"{self.name}: the text is UTF-16; save it as UTF-8")
+            if raw[:2] == _GZIP:
+                self._unzip = zlib.decompressobj(_EITHER)
+        data = raw if self._unzip is None else self._unpacked(raw)
+        if self._n_out < _HEAD:
+            self._head = (self._head[: self._n_out] + data)[:_HEAD]
+        self._n_out += len(data)
+        return data
+
+    def _unpacked(self, raw: bytes) -> bytes:
+        out = b""
+        try:
+            while raw:
+                if self._unzip is None or self._unzip.eof:  # several files, one behind the other
+                    self._unzip = zlib.decompressobj(_EITHER)
+                out += self._unzip.decompress(raw)
+                raw = self._unzip.unused_data
+        except zlib.error as error:
+            raise DataError(f"{self.name}: the gzip data is damaged ({error})") from None
+        return out
+
+    def _cut(self, data: bytes) -> None:
+        """Lines that are whole go to the queue, the rest waits; of too long a line only its beginning."""
+        *ended, rest = data.split(b"\n")
+        for text in ended:
+            size = len(self._tail) + len(text) + self._lost + 1
+            whole = not self._lost
+            self._lines.append(Line(self._tail + (text if whole else b""), size, whole))
+            self._tail, self._lost = b"", 0
+        if self._lost:
+            self._lost += len(rest)
+            return
+        self._tail += rest
+        if len(self._tail) > self._most:
+            self._lost = len(self._tail) - 200
+            self._tail = self._tail[:200]
+
+    def replaced(self) -> bool | None:
+        """Whether the file of this name is another one by now; None: the same, but cut short."""
+        if self._pipe or self._packed:
+            return False
+        try:
+            now = os.stat(self.path)
+        except FileNotFoundError:
+            return False  # moved away; its successor is still to come
+        if now.st_ino != self.inode:
+            return True
+        return None if now.st_size < self._n_out else False
+
+    def lag(self) -> int | None:
+        """Bytes of the file that are still to be read."""
+        if self._pipe or self._packed:
+            return None
+        return max(os.fstat(self._fd).st_size - self.at, 0)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd:
+            os.close(self._fd)
+
+
+def nap(until: float) -> None:
+    """Wait for a file to grow, not longer than that."""
+    time.sleep(max(min(_NAP, until - time.monotonic()), 0.0))

@@ -1,0 +1,110 @@
+"""From what a user writes to a source or a sink: a path, or an address with the name of a table or stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bayou.data.errors import DataError
+from bayou.data.lines import STDIN
+from bayou.data.records import Options, format_of
+from bayou.data.streams.files import FORMATS, Files, Reading
+from bayou.data.streams.folder import Folder
+from bayou.data.streams.items import Source
+from bayou.data.streams.redis import RedisSink, RedisSource
+from bayou.data.streams.sinks import JsonLines, Sink, StandardOutput
+from bayou.data.streams.sql import SqlSink, SqlSource
+
+_REDIS = ("redis", "rediss", "unix")
+
+
+class Wanted(NamedTuple):
+    """How a source is read, whatever it is."""
+
+    format: str | None = None
+    follow: bool = False
+    key: str = "id"
+    group: str = "bayou"
+    overlap: int = 0
+    options: Options = Options()
+
+
+def split(address: str) -> tuple[str, str, str]:
+    """Scheme, address and name of ``URL#name``; a path has no scheme.
+
+    Examples
+    --------
+    >>> split("redis://localhost:6379/0#news")
+    ('redis', 'redis://localhost:6379/0', 'news')
+    >>> split("news.jsonl")
+    ('', 'news.jsonl', '')
+    """
+    if "://" not in address:
+        return "", address, ""
+    url, _, name = address.partition("#")
+    scheme = url.partition("://")[0]
+    if not name:
+        what = "stream" if scheme in _REDIS else "table"
+        raise DataError(f"{address} names no {what}; write it behind a #, as in {url}#news")
+    return scheme, url, name
+
+
+def open_source(addresses: Sequence[str], wanted: Wanted) -> Source:
+    """The source of one address, or of several files."""
+    if len(addresses) > 1:
+        for address in addresses:
+            if "://" in address or os.path.isdir(address):
+                raise DataError(f"several files may be given, but not {address} beside others")
+        return Files(addresses, _reading(addresses, wanted))
+    scheme, address, name = split(addresses[0])
+    if scheme in _REDIS:
+        return RedisSource(address, name, wanted.group, wanted.follow)
+    if scheme:
+        return SqlSource(address, name, wanted.key, wanted.follow, wanted.overlap)
+    if os.path.isdir(address):
+        return Folder(address, wanted.follow, wanted.options)
+    return Files([address], _reading([address], wanted))
+
+
+def _reading(paths: Sequence[str], wanted: Wanted) -> Reading:
+    """The format as given, told by the names, or JSON lines."""
+    form = wanted.format
+    if form is None:
+        found = {_form(path) for path in paths}
+        if len(found) > 1:
+            raise DataError(f"the files differ in format ({', '.join(sorted(found))})")
+        form = found.pop()
+    return Reading(form, wanted.follow, *wanted.options)
+
+
+def _form(path: str) -> str:
+    if path == STDIN:
+        return "jsonl"
+    os.stat(path)  # a file that is not there is told from one with a strange name
+    try:
+        form = format_of(path, None)
+    except DataError:
+        return "jsonl"
+    if form not in FORMATS:
+        raise DataError(
+            f"{path}: a {form} file is whole when it is written and does not grow; use `bayou update`"
+        )
+    return form
+
+
+def open_sink(address: str) -> Sink:
+    """The sink of an address."""
+    scheme, place, name = split(address)
+    if scheme in _REDIS:
+        return RedisSink(place, name)
+    if scheme:
+        return SqlSink(place, name)
+    return StandardOutput() if place == STDIN else JsonLines(place)
+
+
+def patient(*places: Any, stopped: Any, told: Any) -> None:
+    """Let sources and sinks wait for their servers until somebody says stop."""
+    for place in places:
+        if hasattr(place, "patience"):
+            place.patience.stopped, place.patience.told = stopped, told

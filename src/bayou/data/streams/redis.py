@@ -1,0 +1,230 @@
+"""Redis streams: a source read through a consumer group, and a sink."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bayou.data.errors import DataError
+from bayou.data.streams.databases import hidden
+from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
+from bayou.data.streams.patience import Patience
+
+_ACKNOWLEDGED = 1000  # at a time
+
+
+def connect(url: str) -> tuple[Any, Any]:
+    """A connection and the module that made it; it connects when it is first used."""
+    try:
+        import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+    except ImportError:
+        raise DataError("Redis streams need redis: pip install 'bayou[redis]'") from None
+    # sent once more by the client itself, a read whose answer was lost would skip what it had delivered
+    never = Retry(NoBackoff(), 0)
+    try:
+        return redis.Redis.from_url(url, socket_timeout=30.0, retry=never), redis
+    except ValueError as error:
+        raise DataError(f"{hidden(url)}: {error}; check the address") from None
+
+
+class RedisSource(Source):
+    """Entries of a stream, in their order, for one consumer of a group.
+
+    What was delivered and not acknowledged is delivered again, and known by its id: ids only grow.
+    """
+
+    unit = "entries"
+
+    def __init__(self, url: str, stream: str, group: str, follow: bool) -> None:
+        self.name = f"{hidden(url)}#{stream}"
+        self._stream, self._group, self._follow = stream, group, follow
+        self._db, self._redis = connect(url)
+        self._away = (self._redis.ConnectionError, self._redis.TimeoutError)
+        self.patience = Patience()
+
+    def begin(self, position: Position | None, memory: U64) -> None:
+        """Make the group, if it is new, and look first at what was delivered before."""
+        self._last = str(field_of(position, "id", str)) if position else "0-0"
+        fresh = f"bayou-{uuid.uuid4().hex[:12]}"  # kept in the position: deliveries are to a name
+        self._consumer = str(field_of(position, "consumer", str)) if position else fresh
+        self._again = True
+
+        def make() -> None:
+            try:
+                self._db.xgroup_create(self._stream, self._group, id="0", mkstream=True)
+            except self._redis.ResponseError as error:
+                if "BUSYGROUP" not in str(error):
+                    raise
+
+        self._asked(make)
+
+    def _asked(self, call: Callable[[], Any]) -> Any:
+        return _answered(self._redis, self.patience, self.name, call)
+
+    def position(self) -> Position:
+        """The id of the last entry."""
+        return {"id": self._last, "consumer": self._consumer}
+
+    def read(self, n: int, wait: float) -> list[Item]:
+        """The next entries; with none there, wait for some."""
+
+        def ask() -> Any:
+            try:
+                return self._db.xreadgroup(
+                    self._group,
+                    self._consumer,
+                    {self._stream: self._last if self._again else ">"},
+                    count=n,
+                    block=None if self._again or not self._follow else max(int(1000 * wait), 1),
+                )
+            except self._away:
+                self._again = True  # an answer may have been lost on its way
+                raise
+
+        answer = self._asked(ask)
+        entries = _entries(answer)
+        if not entries and self._again:
+            self._again = False
+            return self.read(n, wait)
+        if not entries and not self._follow:
+            self.ended = True
+        items = [self._item(id_.decode(), fields) for id_, fields in entries]
+        return [item for item in items if item is not None]
+
+    def _item(self, id_: str, fields: Any) -> Item | None:
+        if _number(id_) <= _number(self._last):
+            return None  # delivered twice
+        self._last = id_
+        where = f"{self.name}, entry {id_}"
+        if not fields:  # trimmed from the stream before it was read
+            return Item(where, None, "", "the entry was deleted from the stream")
+        try:
+            record = {key.decode(): value.decode() for key, value in fields.items()}
+        except UnicodeDecodeError as error:
+            return Item(where, None, str(fields)[:SHOWN], f"not valid UTF-8 ({error})")
+        return Item(where, record, "")
+
+    def lag(self) -> int | None:
+        """Entries behind the last one that was given."""
+        groups = self._asked(lambda: self._db.xinfo_groups(self._stream))
+        for group in groups:
+            if group["name"].decode() == self._group and group.get("lag") is not None:
+                return int(group["lag"])
+        return None
+
+    def acknowledge(self, position: Position) -> None:
+        """Tell the group that entries up to the position are done with."""
+
+        def done() -> bool:
+            waiting = self._db.xpending_range(
+                self._stream, self._group, "-", position["id"], _ACKNOWLEDGED, self._consumer
+            )
+            ids = [entry["message_id"] for entry in waiting]
+            if ids:
+                self._db.xack(self._stream, self._group, *ids)
+            return len(ids) < _ACKNOWLEDGED
+
+        while not self._asked(done):
+            pass
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._db.close()
+
+
+class RedisSink:
+    """Answers as entries of a stream: an entry's id is the number of its document, its ``row`` is JSON."""
+
+    def __init__(self, url: str, stream: str) -> None:
+        self.name = f"{hidden(url)}#{stream}"
+        self._stream = stream
+        self._db, self._redis = connect(url)
+        self.patience = Patience()
+
+    def begin(self, position: int | None) -> None:
+        """Know answers behind a position, which will come again; without one there must be none at all."""
+        there = self._asked(self._top)
+        if position is None and there:
+            raise DataError(
+                f"{self.name} holds answers already, up to number {there}; name another stream, or the "
+                "--state that goes with it"
+            )
+        self._n = position or 0
+        found = self._asked(lambda: self._db.xrange(self._stream, f"{self._n + 1}-0", "+"))
+        self._there = {_number(id_.decode())[0]: fields.get(b"row") for id_, fields in found}
+
+    def _asked(self, call: Callable[[], Any]) -> Any:
+        return _answered(self._redis, self.patience, self.name, call)
+
+    def _top(self) -> int:
+        last = self._db.xrevrange(self._stream, count=1)
+        return _number(last[0][0].decode())[0] if last else 0
+
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add rows; those that were written before an interruption are there already."""
+        made = {row["n"]: json.dumps(row, ensure_ascii=False).encode() for row in rows}
+        ids = {row["n"]: str(row["id"]) for row in rows}
+        while self._there and made and min(made) in self._there:
+            n = min(made)
+            if self._there[n] != made[n]:
+                self._asked(lambda n=n: self._cut(n))  # type: ignore[misc]
+                self._there = {}
+                break
+            del self._there[n], made[n]
+        if made:
+            self._asked(lambda: self._add(made, ids))
+        self._n = rows[-1]["n"] if rows else self._n
+
+    def _cut(self, n: int) -> None:
+        """Take back entries from a number on."""
+        late = [id_ for id_, _ in self._db.xrange(self._stream, f"{n}-0", "+")]
+        pipe = self._db.pipeline(transaction=True)
+        if late:
+            pipe.xdel(self._stream, *late)
+        pipe.execute_command("XSETID", self._stream, f"{n - 1}-0")
+        pipe.execute()
+
+    def _add(self, made: dict[int, bytes], ids: dict[int, str]) -> None:
+        top = self._top()  # an answer to the last try may have been lost
+        pipe = self._db.pipeline(transaction=True)
+        for n, row in made.items():
+            if n > top:
+                pipe.xadd(self._stream, {"id": ids[n], "row": row}, id=f"{n}-0")
+        pipe.execute()
+
+    def position(self) -> int:
+        """The number of the last row."""
+        return self._n
+
+    def sync(self) -> None:
+        """How durable entries are is up to the server."""
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._db.close()
+
+
+def _answered(redis: Any, patience: Patience, name: str, call: Callable[[], Any]) -> Any:
+    try:
+        return patience.until(call, (redis.ConnectionError, redis.TimeoutError), name)
+    except redis.RedisError as error:
+        raise DataError(f"{name}: {error}; check the stream and the group") from None
+
+
+def _entries(answer: Any) -> list[Any]:
+    """The entries in an answer, in the shape of either version of the protocol."""
+    if not answer:
+        return []
+    streams = answer.values() if isinstance(answer, dict) else [part[1] for part in answer]
+    found: list[Any] = next(iter(streams))
+    nested = isinstance(answer, dict) and found and isinstance(found[0], list)
+    return list(found[0]) if nested else found
+
+
+def _number(id_: str) -> tuple[int, int]:
+    first, _, second = id_.partition("-")
+    return int(first), int(second or 0)

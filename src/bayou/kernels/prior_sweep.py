@@ -1,0 +1,127 @@
+"""Sampling LDA when every topic has a prior of its own over the terms: phi_k ~ Dir(b_k).
+
+    p(z = k | rest)  is proportional to  (n_dk + a_k) (g_k n_vk + b_vk) / (g_k n_k + sum_v b_vk)
+
+with the token removed from the counts. g_k is 1 for a topic that is learned. For one that is held fixed it
+is 0 and b_k is its distribution, so that the word factor is phi_vk itself.
+"""
+
+import math
+
+import numpy as np
+
+from bayou.kernels.alias import pick_alias
+from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.rng import GOLDEN, QUIET, RESAMPLE, TOKEN, key, unit
+from bayou.kernels.token import count_document, pick, shift
+
+_ONE = np.float32(1.0)
+
+
+@fast_jit
+def _weigh_into(weight, doc_row, alpha, counts, v, topic, prior):
+    """Weights of all topics for a token of term v; ``prior`` = (b, its column sums, g)."""
+    term_topic, (rows, mass, gain) = counts, prior
+    total = 0.0
+    for k in range(weight.size):
+        word = (gain[k] * term_topic[v, k] + rows[v, k]) / (gain[k] * topic[k] + mass[k])
+        w = (doc_row[k] + alpha[k]) * word
+        weight[k] = w
+        total += w
+    return total
+
+
+@jit
+def gibbs_sweep(z, tokens, term_topic, topic, alpha, prior, seed, sweep):
+    """Draw every token's topic from its conditional given all others, live counts; b in float64."""
+    indptr, terms = tokens
+    doc_row, weight = np.zeros(alpha.size), np.empty(alpha.size)
+    for d in range(indptr.size - 1):
+        count_document(doc_row, z, indptr[d], indptr[d + 1])
+        at = key(seed, TOKEN, sweep, d)
+        for i in range(indptr[d], indptr[d + 1]):
+            v = terms[i]
+            shift(doc_row, term_topic, v, topic, z[i], -1.0)
+            total = _weigh_into(weight, doc_row, alpha, term_topic, v, topic, prior)
+            at += GOLDEN
+            k = pick(weight, unit(at) * total)
+            z[i] = k
+            shift(doc_row, term_topic, v, topic, k, 1.0)
+
+
+@jit
+def count_rows(rows, z, by_term, lo, hi, prior, gain, inv_topic):
+    """``rows[v] = (g_k n_vk + b_vk) / (g_k n_k + mass_k)`` counted from the tokens of terms lo .. hi."""
+    terms, termptr, at = by_term
+    for i in range(lo, hi):
+        v = terms[i]
+        for k in range(inv_topic.size):
+            rows[v, k] = prior[v, k]
+        for j in range(termptr[i], termptr[i + 1]):
+            k = z[at[j]]
+            rows[v, k] += gain[k]
+        for k in range(inv_topic.size):
+            rows[v, k] *= inv_topic[k]
+
+
+@jit
+def divergence(counts, total, cells, n_cells, expected):
+    """JSD in bits between counts / total and ``expected``; ``cells`` lists those with any count.
+
+    A cell without counts adds q / 2, so that only cells with counts are looked at.
+    """
+    out, seen = 0.0, 0.0
+    for i in range(n_cells):
+        p, q = counts[cells[i]] / total, expected[cells[i]]
+        middle = 0.5 * (p + q)
+        out += 0.5 * p * math.log2(p / middle)
+        if q > 0.0:
+            out += 0.5 * q * math.log2(q / middle)
+        seen += q
+    return out + 0.5 * max(1.0 - seen, 0.0)
+
+
+@jit
+def quiet_divergences(out, lengths, expected, table, burst, seed, slice_, topic):
+    """JSD of slices in which nothing has changed, one for each entry of ``out``.
+
+    Every document of ``lengths`` tokens is drawn from an urn over the cells of ``expected``: a new draw
+    with probability A / (A + i), else one of its own i tokens again, A = ``burst``. ``table`` is an
+    alias table of ``expected``.
+    """
+    prob, alias = table
+    longest, total = 1, 0
+    for d in range(lengths.size):
+        longest = max(longest, lengths[d])
+        total += lengths[d]
+    urn = np.empty(longest, np.int64)
+    counts, cells = np.zeros(expected.size, np.int64), np.empty(expected.size, np.int64)
+    for r in range(out.size):
+        at, n_cells = key(seed, QUIET, slice_ * 65_536 + r, topic), 0
+        for d in range(lengths.size):
+            for i in range(lengths[d]):
+                at += GOLDEN
+                u = unit(at) * (burst + i)
+                if u < burst:
+                    cell = pick_alias(u / burst, prob, alias)
+                else:
+                    cell = urn[min(np.int64(u - burst), i - 1)]
+                urn[i] = cell
+                if counts[cell] == 0:
+                    cells[n_cells] = cell
+                    n_cells += 1
+                counts[cell] += 1
+        out[r] = divergence(counts, max(total, 1), cells, n_cells, expected)
+        for i in range(n_cells):
+            counts[cells[i]] = 0
+
+
+@jit
+def resample(n_docs, seed, number):
+    """How often each document is drawn when as many as there are are drawn with replacement."""
+    out = np.zeros(n_docs)
+    at = key(seed, RESAMPLE, number, 0)
+    for _ in range(n_docs):
+        at += GOLDEN
+        out[np.int64(unit(at) * n_docs)] += 1.0
+    return out

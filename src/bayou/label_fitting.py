@@ -1,0 +1,191 @@
+"""How models of labels are fitted: documents held out, what is decided with them, who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayou.data.label_forms import MULTI_LABEL, Labels
+from bayou.estimator import Estimator
+from bayou.kernels.rng import HELD_OUT, key, shuffled
+from bayou.label_posterior import LabelPosterior
+from bayou.label_response import LabelResponse, fitted_sigmoid
+from bayou.metrics.multilabel import micro_auc, micro_scores
+from bayou.parts import label_scores
+from bayou.parts.topics import F64, I64, Each
+from bayou.run import checkpoint as checkpoints
+from bayou.run import loop
+from bayou.run.loop import Info
+from bayou.thresholds import CardinalityRegression, SCut
+
+MIXES = np.linspace(0.0, 1.0, 11)
+_FEW = 20  # documents with labels below which none are held out
+_MOST_HELD = 2000
+_MOST_SIZED = 2500  # documents that the number of labels is learned from
+AUTO = "auto"
+
+
+class Task(NamedTuple):
+    """What there is to learn from."""
+
+    counts: csr_array
+    labels: Labels
+    vocabulary: Any
+
+    def only(self, docs: I64) -> Task:
+        """Some of the documents."""
+        of = self.labels
+        codes = of.codes[docs] if len(of.codes) else of.codes
+        indicator, known = csr_array(of.indicator[docs]), of.known[docs]
+        kept = of._replace(codes=codes, indicator=indicator, known=known)
+        return self._replace(counts=csr_array(self.counts[docs]), labels=kept)
+
+    def label_docs(self) -> F64:
+        """Documents of each label."""
+        return np.bincount(
+            self.labels.indicator.indices, minlength=len(self.labels.classes)
+        ).astype(np.float64)
+
+
+def held_out(task: Task, share: float, seed: int) -> tuple[I64, I64]:
+    """Documents to learn from and, with labels, to decide with; none of those where there are few."""
+    known = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
+    n_held = min(int(share * len(known)), _MOST_HELD) if len(known) >= _FEW else 0
+    order = known[shuffled(len(known), np.uint64(key(seed, HELD_OUT, 0, 0)))]
+    rest = np.setdiff1d(np.arange(task.counts.shape[0]), order[:n_held])
+    return rest, np.sort(order[:n_held])
+
+
+def tuned(
+    post: LabelPosterior, task: Task, each: Each, mix: float | None
+) -> tuple[F64, LabelPosterior]:
+    """Shares of documents that a model has not seen, and the model with the best mixture for them."""
+    found = label_scores.infer(post, label_scores.met_pairs(task.counts, post), each)
+    if mix is None and post.n_topics and task.labels.kind == MULTI_LABEL:
+        use = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
+        truth = csr_array(task.labels.indicator[use])
+
+        def auc(w: float) -> float:
+            shares = label_scores.label_shares(post.with_mix(w), found)
+            return float(micro_auc(truth, shares[use]))
+
+        mix = (
+            float(max(MIXES, key=auc)) if len(use) and 0 < truth.nnz < np.prod(truth.shape) else 0.0
+        )
+    post = post.with_mix(mix or 0.0)
+    return label_scores.label_shares(post, found), post
+
+
+def respond(task: Task, rule: str, shares: F64, judged: Task) -> LabelResponse:
+    """How scores become answers, from training documents and from shares of documents held out.
+
+    With "auto" the rule with the better micro-F1 for the documents held out; thresholds are fitted to one
+    half of them and judged on the other. The training documents must not be those held out then.
+    """
+    of, none = task.labels, np.zeros(0)
+    if of.kind != MULTI_LABEL:
+        return LabelResponse(kind=of.kind, classes=of.classes, thresholds=none, term_weights=none)
+    truth = judged.labels.indicator
+    slope, offset = fitted_sigmoid(shares, truth)
+    plain = LabelResponse(
+        kind=of.kind,
+        classes=of.classes,
+        thresholds=none,
+        term_weights=none,
+        slope=slope,
+        offset=offset,
+    )
+    if rule == "scut":
+        return _by_thresholds(plain, shares, truth)
+    sized = _by_size(plain, task)
+    if rule == "cardinality":
+        return sized
+    f1 = _micro_f1(sized, shares, judged)
+    halves = [np.arange(i, len(shares), 2) for i in (0, 1)]
+    other = [
+        _micro_f1(_by_thresholds(plain, shares[a], csr_array(truth[a])), shares[b], judged.only(b))
+        for a, b in (halves, halves[::-1])
+    ]
+    return sized if f1 >= float(np.mean(other)) else _by_thresholds(plain, shares, truth)
+
+
+def _by_thresholds(plain: LabelResponse, shares: F64, truth: csr_array) -> LabelResponse:
+    """A threshold for each label."""
+    return replace(plain, rule="scut", thresholds=SCut().fit(shares, truth).thresholds_)
+
+
+def _by_size(plain: LabelResponse, task: Task) -> LabelResponse:
+    """As many labels as a regression on the words of the training documents says."""
+    use = np.flatnonzero(task.labels.known)
+    sizes, X = csr_array(task.labels.indicator[use]), csr_array(task.counts[use])
+    blank = csr_array(sizes.shape, dtype=np.float64)
+    model = CardinalityRegression(max_docs=_MOST_SIZED).fit(blank, sizes, X).model_
+    weights = np.asarray(model.coef_, np.float64).ravel()
+    intercept = float(np.ravel(model.intercept_)[0])
+    return replace(plain, rule="cardinality", term_weights=weights, intercept=intercept)
+
+
+def _micro_f1(response: LabelResponse, shares: F64, judged: Task) -> float:
+    return float(micro_scores(judged.labels.indicator, response.answers(shares, judged.counts)).f1)
+
+
+Learn = Callable[[Task, int, bool], LabelPosterior]
+
+
+def learn_and_tune(
+    task: Task, p: Any, run: Run, learn: Learn
+) -> tuple[LabelPosterior, LabelResponse]:
+    """Learn from most documents, decide with the others, then learn from all of them.
+
+    ``learn(task, n_chains, last)`` gives a posterior; the last time progress is shown.
+    """
+    several, each = task.labels.kind == MULTI_LABEL, run.each
+    rest, held = held_out(task, p.validation_share if several else 0.0, run.seed)
+    mix = getattr(p, "mix", 0.0)
+    if not len(held):
+        post = learn(task, p.n_chains, True)
+        judged = task.only(np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0))
+        shares, post = tuned(post, judged, each, 0.0 if mix is None else mix)
+        return post, respond(task, "cardinality" if p.rule == AUTO else p.rule, shares, judged)
+    trial = learn(task.only(rest), 1, False)
+    judged = task.only(held)
+    shares, trial = tuned(trial, judged, each, mix)
+    post = learn(task, p.n_chains, True).with_mix(trial.mix)
+    return post, respond(task.only(rest) if p.rule == AUTO else task, p.rule, shares, judged)
+
+
+S = TypeVar("S", bound=tuple[Any, ...])
+Sweeps = Callable[[S], tuple[S, Info | None]]
+
+
+class Run:
+    """One call of `fit`: its threads, who is told, where it is kept."""
+
+    def __init__(
+        self, model: Estimator, each: Each, callbacks: list[loop.Callback], saver: checkpoints.Saver
+    ) -> None:
+        self.each, self.seed = each, model.seed_
+        self._callbacks, self._saver, self._max_time = callbacks, saver, model.max_time
+
+    def train(
+        self, kind: type[S], begin: Callable[[], S], sweeps: Callable[[S], Sweeps[S]], last: bool
+    ) -> S:
+        """All sweeps from the beginning, or from a checkpoint.
+
+        ``sweeps`` makes, from the state to begin with, what gives the next state and what is told of it.
+        """
+        saver = self._saver if last else checkpoints.Saver()
+        state = saver.read(kind) or begin()
+        state = loop.run(
+            state,
+            sweeps(state),
+            callbacks=self._callbacks if last else (),
+            after=saver.after,
+            stopped=saver.stopped,
+            max_time=self._max_time,
+        )
+        return state

@@ -1,0 +1,362 @@
+"""The hierarchical Dirichlet process on a stream of documents: the number of topics is learned too.
+
+    G0 ~ DP(gamma, H)      G_d ~ DP(alpha, G0)      H: phi ~ Dir(beta)      z_di ~ G_d      w_di ~ phi_z
+
+Kept are expected counts n_vk, expected tables M_k (how often documents have opened topic k anew), both over
+a corpus of D documents, and the two concentrations. Over at most K topics G0 is Dir(gamma / K, ...) with
+mean g_k = (M_k + gamma / K) / (M + gamma). While the topics are frozen, a document's table indicators can
+be summed out of the hybrid variational-Gibbs algorithm [Burkhardt18b]: what remains is the Polya form
+
+    p(z_di = k) ~ (n_dk + alpha g_k) phi_vk
+
+of `parts.hybrid`, and tables enter in expectation alone, alpha g_k (psi(alpha g_k + n_dk) - psi(alpha g_k)).
+The truncation-free variant [Wang12] samples a mini-batch with births instead (`parts.births`).
+
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz 2018.
+[Wang12] Wang, Blei. Truncation-free online variational inference for Bayesian nonparametric models.
+NIPS 2012.
+[Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.data.container import pack_strings
+from bayou.data.corpus import Corpus
+from bayou.data.errors import ModelFileError
+from bayou.kernels.rng import KEPT_OUT
+from bayou.parameters import number, one_of
+from bayou.parts import births, hybrid, merge, root, stream, topics
+from bayou.parts.tables import expected_tables
+from bayou.parts.topics import F32, F64, I64, Each
+from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
+from bayou.run import checkpoint
+from bayou.topic_stream import TopicStream, check_state
+
+HYBRID, BIRTHS = "hybrid", "truncation-free"
+_UNRIPE = 7  # times that the memory is renewed before topics are first merged
+_ROUNDS = 4  # of documents kept out, sampled and reckoned with in turn
+_KEPT_OUT = (20, 100)  # one document in so many, and how many at most
+_LEAST, _MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
+
+
+class State(NamedTuple):
+    """What the next mini-batch needs."""
+
+    step: int  # mini-batches so far
+    n_seen: int  # documents so far
+    raw: F32  # n_vk / scale, terms x slots
+    scale: float
+    topic: F64  # n_k
+    tables: F64  # M_k
+    alpha: float  # b1
+    gamma: float  # b0
+    beta: float
+    ids: I64  # the name of every slot's topic, or root.SPARE
+    n_born: int
+    n_died: int
+    scores: F64  # log-likelihood per token of a sample of documents, after each pass of `fit`
+    score_steps: I64
+
+
+def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
+    """Every slot a topic of noise around the first mini-batch; truncation-free, no topic at all."""
+    pairs, n_docs = topics.pairs_of(corpus.counts), p.n_docs or corpus.n_docs
+    alpha, gamma = float(p.alpha), float(p.gamma)
+    if p.inference == BIRTHS:
+        raw = np.zeros((corpus.n_terms, p.n_topics), np.float32)
+        g = stream.Global(raw, 1.0, np.zeros(p.n_topics))
+        names = root.Names(np.full(p.n_topics, root.SPARE, np.int64), 0, 0)
+        tables = np.zeros(p.n_topics)
+    else:
+        mass = max(corpus.n_tokens, 1.0) * n_docs / corpus.n_docs
+        g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
+        names = root.first_names(p.n_topics)
+        length = np.array([[corpus.n_tokens / corpus.n_docs]])
+        opened = float(expected_tables(length, np.array([alpha])).sum())
+        tables = np.full(p.n_topics, n_docs * opened / p.n_topics)
+    none = np.zeros(0), np.zeros(0, np.int64)
+    return State(0, 0, *g, tables, alpha, gamma, float(p.beta), *names, *none)
+
+
+def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
+    """One mini-batch: local inference under the topics as they are, the blend, births and deaths."""
+    n_seen, step = state.n_seen + corpus.n_docs, state.step + 1
+    rho = (p.tau + step) ** -p.kappa
+    gain = (p.n_docs or n_seen) / corpus.n_docs
+    again = p.n_docs is not None and state.n_seen >= p.n_docs  # more than there are: read before
+    tokens = topics.Tokens(*corpus.tokens())
+    local = stream.Local(np.zeros(0), state.beta, p.burn_in, p.n_samples, seed, step, again)
+    before, with_births = stream.Global(state.raw, state.scale, state.topic), p.inference == BIRTHS
+    rates = (0.0, gain) if with_births and not state.n_born else (rho, rho * gain)
+    if with_births:
+        local = local._replace(alpha=np.array([state.alpha]))
+        known = (state.tables, state.ids != root.SPARE, state.gamma)
+        after, opened = births.step(before, known, tokens, local, rates, each)
+    else:
+        mass = state.alpha * root.shares(state.tables, state.gamma)
+        after, lists = hybrid.step(before, tokens, local._replace(alpha=mass), rho, gain, each)
+        opened = hybrid.doc_tables(lists, tokens, mass)
+    tables = (1.0 - rates[0]) * state.tables + rates[1] * opened
+    alpha, gamma = state.alpha, state.gamma
+    if p.learn_alpha and not again:
+        lengths = np.diff(tokens.indptr).astype(np.float64)
+        found = root.document_concentration(alpha, float(opened.sum()), lengths, gain)
+        alpha = (1.0 - rho) * alpha + rho * found
+    names, dead = root.settled(root.Names(state.ids, state.n_born, state.n_died), tables)
+    if with_births:
+        dead = np.flatnonzero(
+            names.ids == root.SPARE
+        )  # no topic waits to be born: what is not kept is gone
+    after.raw[:, dead], after.topic[dead], tables[dead] = 0.0, 0.0, 0.0
+    if p.merge and not with_births and _is_ripe(step, p.tau, p.kappa):
+        live = root.living(names, tables, after.topic)
+        names = merge.merged(after, tables, names, live, state.beta)
+    if p.learn_gamma:
+        n_topics = int((names.ids != root.SPARE).sum()) if with_births else None
+        gamma = root.root_concentration(gamma, tables, n_topics)
+    return State(
+        step, n_seen, *after, tables, alpha, gamma, state.beta, *names, state.scores, state.score_steps
+    )  # fmt: skip
+
+
+def _is_ripe(step: int, tau: float, kappa: float) -> bool:
+    """Whether topics are merged at this step: each time that the stream's memory has been renewed once more.
+
+    The sum of step sizes counts these times. The first few are passed over: topics that have only begun to
+    differ are all alike.
+    """
+    before, now = (int(_renewed(t, tau, kappa)) for t in (step - 1, step))
+    return now > max(before, _UNRIPE)
+
+
+def _renewed(step: int, tau: float, kappa: float) -> float:
+    """The sum of (tau + t)^-kappa up to a step, by its integral."""
+    ends = np.array([tau, tau + step])
+    return float(
+        np.diff(np.log(ends) if kappa == 1.0 else ends ** (1.0 - kappa) / (1.0 - kappa))[0]
+    )
+
+
+def judged_alpha(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> float:
+    """alpha as documents want it that the topics have not learned from.
+
+    Documents of which the topics were made look simpler than new ones, and would press it down: on Daily Kos
+    to 2.4, where documents kept out want 5.3.
+    """
+    tokens, alpha = topics.Tokens(*corpus.tokens()), state.alpha
+    lengths = np.diff(tokens.indptr).astype(np.float64)
+    known, share = (
+        stream.Global(state.raw, state.scale, state.topic),
+        root.shares(state.tables, state.gamma),
+    )
+    for i in range(_ROUNDS):
+        step = state.step * _ROUNDS + i
+        local = stream.Local(alpha * share, state.beta, p.burn_in, p.n_samples, seed, step)
+        frozen = hybrid.frozen(known, tokens, local)
+        _, lists = hybrid.sample(frozen, tokens, local, each, KEPT_OUT)
+        for _ in range(_ROUNDS):
+            opened = float(hybrid.doc_tables(lists, tokens, alpha * share).sum())
+            alpha = root.document_concentration(alpha, opened, lengths, 1.0)
+    return alpha
+
+
+def posterior(state: State, vocabulary: Any) -> Posterior:
+    """The topics in use, the most used first, each with alpha g_k as the prior of a document's share."""
+    live = live_slots(state)
+    rows, totals = stream.rows_of(np.ascontiguousarray(state.raw[:, live]), state.scale, state.beta)
+    return Posterior(
+        rows=rows, alpha=state.alpha * root.shares(state.tables, state.gamma)[live], beta=state.beta,
+        topic_tokens=totals, scores=state.scores, score_steps=state.score_steps, vocabulary=vocabulary,
+    )  # fmt: skip
+
+
+def live_slots(state: State) -> I64:
+    """The slots of the topics in use, the most used first."""
+    return root.living(root.Names(state.ids, 0, 0), state.tables, state.topic)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineHDP(TopicStream):
+    """Topics of a stream, as many as it needs: the hierarchical Dirichlet process from mini-batches.
+
+    Topics die when the stream no longer uses them, and are born in the slots that are free. What users see
+    (`components_`, `transform`, reports) are the topics in use, the most used first; `topic_ids_` says which
+    is which as they change places.
+
+    Parameters
+    ----------
+    n_topics : int
+        How many topics there can be at most [K]: a ceiling, not the answer, which is `n_topics_`. Memory is
+        terms x `n_topics`. If the answer comes near it, raise it.
+    alpha : float
+        Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned.
+    gamma : float
+        Concentration of the corpus' topics [b0]: the larger, the more of them; where to begin.
+    beta : float
+        Prior of a topic's terms.
+    inference : {"hybrid", "truncation-free"}
+        How a mini-batch is inferred: Gibbs sweeps over each document with topics frozen, from as many topics
+        as there can be; or exact Gibbs sampling of the whole mini-batch with births, from none. The second is
+        there to compare with: slower, serial, and it stays with fewer topics.
+    learn_alpha, learn_gamma : bool
+        Whether the concentrations are learned along the way; alpha from documents that are read for the first
+        time. `fit` keeps one in twenty out, a hundred at most, to judge alpha by, and learns from them last.
+    merge : bool
+        Whether two topics whose words are better explained by one become one. Without it topics that are
+        alike share a theme for ever, and their number is closer to the ceiling than to the truth.
+    n_passes : int
+        Passes of `fit` over its documents; `partial_fit` makes one.
+    batch_size : int
+        Documents in a mini-batch.
+    burn_in, n_samples : int
+        Sweeps over each document before its topics count, and after.
+    n_docs : int or None
+        Size of the whole corpus [D], which sets how strong the topics are against their prior, and what is
+        a topic in use; None is the corpus given to `fit`, and on a stream as many documents as have come.
+        More documents than this are taken to be the same ones again.
+    tau, kappa : float
+        Step sizes (tau + t)^-kappa; tau at least 0.001, kappa in (0.5, 1].
+    tol : float
+        `fit` scores a sample of its documents after each pass and makes no further one when the gain in
+        log-likelihood per token was below this.
+    max_time : float or None
+        Seconds after which `fit` begins no further mini-batch.
+    random_state, n_threads, progress, callbacks
+        As in `LDA`.
+
+    Attributes
+    ----------
+    n_topics_ : int
+        Topics in use: a corpus of D documents more likely than not uses them. The rows of `components_`.
+    n_large_ : int
+        Those of them that hold a thousandth of all tokens, and 50 at least.
+    topic_ids_ : int64 array (topics,)
+        The permanent number of each topic; numbers of the dead are not given again.
+    concentrations_ : (float, float)
+        alpha and gamma as they are now.
+    state_ : State
+        Everything the next mini-batch needs; saved with the model, so that a loaded model goes on as if it
+        had never been away.
+
+    Examples
+    --------
+    >>> from bayou import OnlineHDP
+    >>> from bayou.data.synthetic import sample_lda
+    >>> corpus, truth = sample_lda(n_docs=300, n_topics=3, n_terms=30, seed=1)
+    >>> model = OnlineHDP(n_topics=20, random_state=0, batch_size=50, n_passes=10).fit(corpus)
+    >>> model.n_topics_ < 20, model.components_.shape == (model.n_topics_, 30)
+    (True, True)
+    """
+
+    n_topics: int = 300
+    alpha: float = 10.0
+    gamma: float = 1.0
+    beta: float = 0.01
+    inference: str = HYBRID
+    learn_alpha: bool = True
+    learn_gamma: bool = True
+    merge: bool = True
+    n_passes: int = 10
+    batch_size: int = 128
+    burn_in: int = 3
+    n_samples: int = 2
+    n_docs: int | None = None
+    tau: float = 10.0
+    kappa: float = 0.6
+    tol: float = 5e-4
+
+    _patience: ClassVar[int] = 2  # a merge costs a little before it pays
+
+    def _begin(self, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
+        return init(corpus, p, self.seed_, each)
+
+    def _advance(self, state: State, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
+        return update(state, corpus, p, self.seed_, each)
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        p = super()._checked_parameters()
+        number("alpha", p.alpha, _LEAST, _MOST)
+        number("gamma", p.gamma, _LEAST, _MOST)
+        one_of("inference", p.inference, (HYBRID, BIRTHS))
+        return p
+
+    def _n_kept_out(self, n_docs: int, p: SimpleNamespace) -> int:
+        return min(n_docs // _KEPT_OUT[0], _KEPT_OUT[1]) if p.learn_alpha else 0
+
+    def _after_pass(self, state: State, p: SimpleNamespace, each: Each) -> State:
+        if p.kept_out is None:
+            return state
+        return state._replace(alpha=judged_alpha(state, p.kept_out, p, self.seed_, each))
+
+    @property
+    def posterior_(self) -> Posterior:  # type: ignore[override]
+        """The topics in use as they are now, the most used first."""
+        check_is_fitted(self)
+        return posterior(self.state_, self._names)
+
+    @property
+    def n_topics_(self) -> int:
+        """How many topics are in use."""
+        check_is_fitted(self)
+        return len(live_slots(self.state_))
+
+    @property
+    def n_large_(self) -> int:
+        """How many topics hold a thousandth of all tokens, and 50 at least."""
+        tokens = self.posterior_.topic_tokens
+        return int((tokens >= root.least_large(tokens)).sum())
+
+    @property
+    def concentrations_(self) -> tuple[float, float]:
+        """alpha and gamma as they are now."""
+        check_is_fitted(self)
+        return self.state_.alpha, self.state_.gamma
+
+    @property
+    def topic_ids_(self) -> I64:
+        """The permanent number of each topic, in the order of `components_`."""
+        check_is_fitted(self)
+        return np.asarray(self.state_.ids[live_slots(self.state_)], np.int64)
+
+    def n_topics_interval(self, *, level: float = 0.9, large: bool = False) -> tuple[int, int]:
+        """Ends between which the number of topics in use lies, in a corpus of D documents.
+
+        ``large`` counts those that hold a thousandth of all tokens, and 50 at least. Given what was learned: that another seed or other documents would have taught otherwise is not in it.
+        """
+        check_is_fitted(self)
+        number("level", level, 0.0, 1.0)
+        tables, tokens = self.state_.tables, self.state_.topic
+        chances = root.large(tables, tokens) if large else root.in_use(tables)
+        return root.interval(root.how_many(chances), level)
+
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
+        return checkpoint.arrays_of(self.state_) | names
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        state = checkpoint.state_of(State, arrays)
+        shape = check_state(state)
+        check_arrays("tables", state.tables, np.float64, shape[1:])
+        check_arrays("ids", state.ids, np.int64, shape[1:], signed=True)
+        named = state.ids[state.ids != root.SPARE]
+        ends = (state.n_born, state.n_died)
+        if (
+            not all(type(n) is int and n >= 0 for n in ends)
+            or len(set(named)) != len(named)
+            or (len(named) and not 0 <= named.min() <= named.max() < state.n_born)
+        ):
+            raise ModelFileError("the model file's topics have impossible numbers; save it again")
+        if shape[1] < 1 or not all(type(x) is float and 0 < x < math.inf for x in state[6:8]):
+            raise ModelFileError("the model file's priors must be positive; save it again")
+        self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])
+        self.state_ = state

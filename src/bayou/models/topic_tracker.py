@@ -1,0 +1,542 @@
+"""Topics that keep their identity over slices of time.
+
+    phi_tk ~ Dir(beta + S m_tk)      theta_d ~ Dir(alpha)      z_di ~ theta_d      w_di ~ phi_tz
+
+Slice after slice is LDA whose topics have the memory m of the slices before as their prior; then
+m_t+1,k = (1 - rho) m_tk + rho (n_tk + S m_tk) / (N_tk + S). theta and phi are integrated out. A slice is
+read, measured against the memory, learned and thrown away.
+
+The thesis writes beta_t = (1 - rho) beta_t-1 + rho phi_t-1 without saying on which scale: normalised, the
+prior stays without effect, so counts are meant (``scale="counts"``), and then its strength follows the size
+of the slices. Here strength and memory are two parameters.
+
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018,
+chapter 6.
+[AlSumait08] AlSumait, Barbara, Domeniconi. On-line LDA: adaptive topic models for mining text streams with
+applications to topic detection and tracking. ICDM 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.data.calendar import parse_width, slice_name
+from bayou.data.container import pack_strings, unpack_strings
+from bayou.data.corpus import Corpus
+from bayou.data.errors import DataError, ModelFileError
+from bayou.data.growth import Dropped, Waiting, over
+from bayou.data.intake import Due, Intake, with_times
+from bayou.data.vocabulary import Vocabulary
+from bayou.estimator import runtime
+from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
+from bayou.parts import alerting, slice_step, slots, topics, trail
+from bayou.parts.slots import State
+from bayou.parts.topics import F32, I64, Each
+from bayou.parts.trail import Alert, Courses, Slices
+from bayou.posterior import Posterior, unpack_vocabulary
+from bayou.run import checkpoint, loop
+from bayou.run.loop import Info
+from bayou.run.shards import Workers
+from bayou.topic_estimator import TopicEstimator
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicTracker(TopicEstimator):
+    """Topics through time: the same topic keeps its number while its words and its share move.
+
+    Documents are learned slice after slice, once, and forgotten. What changes beyond chance is told by
+    `alerts`; topics are born, split, merge, fall asleep, wake and die, and no number is given twice.
+
+    Parameters
+    ----------
+    n_topics : int
+        Topics of the first slice [K], beside those that are fixed.
+    slice_by : None, int or str
+        What a slice is: so many documents, or "day", "week" (from Monday), "month", "year", "5 years".
+        None makes one slice of each call.
+    alpha : float, array of one number a topic, or None
+        Prior of a document's topics; None is min(0.1, 50 / K).
+    beta : float
+        Prior of a topic's terms beside its memory.
+    inference : {"snapshot", "gibbs"}
+        Documents against the counts of the sweep before, or exact, one token after the other.
+    n_sweeps, burn_in : int
+        Sweeps over a slice, and those before any is kept (None: half). Every fifth is kept.
+    start : {"random", "spectral"}
+        Where the first slice starts: anywhere, or at topics solved for from its moments (`SpectralLDA`).
+    n_starts : int
+        Times that the first slice is learned; the best one is kept. All later slices rest on it.
+    weight : float
+        Share of an average topic's estimate that is memory [omega], in [0, 1).
+    strength : float, "estimate" or None
+        The memory in pseudo-tokens a topic instead [S], or as the evidence of the slice before has it.
+    rho : float
+        How fast the memory moves, from 0 (never) to 1 (the last slice alone).
+    scale : {"strength", "counts"}
+        "counts" is the form of the thesis: beta + C, C <- (1 - rho) C + rho n. It has no strength.
+    window : int or None
+        Remember the mean of so many slices instead (on-line LDA).
+    n_spare : int
+        Topics without memory in every slice, for what fits nowhere; one that holds enough is born.
+    max_topics : int or None
+        The most topics at a time, fixed ones apart; None is twice `n_topics`.
+    dead_after : int or None
+        Slices of sleep after which a topic dies and gives up its place.
+    fixed : mapping or None
+        Topics that stay as they are: name -> {term: weight}, or name -> weights of all columns.
+    fixed_strength : float or None
+        Pseudo-tokens of the fixed topics; None holds them fast.
+    learn_alpha : bool
+        Whether alpha follows the slices.
+    level, min_effect, min_tokens : float
+        A change is told if it is among those rejected at this false discovery rate, its divergence is so
+        many bits beyond that of slices without change, and the topic has so many tokens in the slice.
+    warm_up : int
+        Slices at the start in which lives of topics are told and nothing else: memories are still forming.
+    grace : int
+        Later slices for which a calendar slice is held open for documents that come late.
+    late : {"next", "drop"}
+        What becomes of a document whose slice is over: it joins the oldest open one, or is left out.
+    min_docs : int
+        Documents that a new term must be in before it gets a column. Terms must have names. With 1, all
+        terms of the first call get one, as they stand; otherwise columns are given slice by slice, in the
+        order of the names, and how documents are cut into calls makes no difference.
+    max_terms : int or None
+        The most columns; the least frequent terms make room.
+    forget_after : int or None
+        Slices without a term after which it loses its column.
+    on_alert : callable, optional
+        Called with every `Alert` when its slice is over.
+    random_state, max_time, n_threads, progress, callbacks
+        As in `LDA`; time is looked at, and callbacks are called, after each slice.
+
+    Attributes
+    ----------
+    topic_ids_ : int64 array (topics,)
+        The permanent number of each row of `components_`.
+    slices_, courses_ : Slices, Courses
+        One entry a slice, and one a topic and slice.
+    lineage_ : list of Alert
+    dropped_ : Dropped
+        What the vocabulary has left out.
+    state_ : State
+
+    Examples
+    --------
+    >>> from bayou import TopicTracker
+    >>> from bayou.datasets import make_news
+    >>> corpus, news = make_news(n_slices=6, docs_per_slice=60, seed=1)
+    >>> model = TopicTracker(n_topics=6, slice_by="week", n_sweeps=40, random_state=0).fit(corpus)
+    >>> [(alert.date, alert.kind) for alert in model.alerts("born")]
+    [('2024-01-29', 'born')]
+    """
+
+    n_topics: int = 20
+    slice_by: int | str | None = None
+    alpha: float | ArrayLike | None = None
+    beta: float = 0.01
+    inference: str = "snapshot"
+    n_sweeps: int = 100
+    burn_in: int | None = None
+    start: str = "random"
+    n_starts: int = 3
+    weight: float = 0.2
+    strength: float | str | None = None
+    rho: float = 0.3
+    scale: str = "strength"
+    window: int | None = None
+    n_spare: int = 1
+    max_topics: int | None = None
+    dead_after: int | None = 12
+    fixed: Mapping[str, Any] | None = None
+    fixed_strength: float | None = None
+    learn_alpha: bool = False
+    level: float = 0.05
+    min_effect: float = 0.02
+    min_tokens: float = 200
+    warm_up: int = 2
+    grace: int = 0
+    late: str = "next"
+    min_docs: int = 1
+    max_terms: int | None = None
+    forget_after: int | None = None
+    on_alert: Callable[[Alert], Any] | None = runtime(None)
+
+    def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
+        """Learn from documents in the order of time; everything learned before is forgotten.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms)
+        y : ignored
+        time : one time a document, optional
+            ISO strings, dates, datetime64, pandas timestamps, years or seconds since 1970; None takes
+            those of a Corpus.
+        """
+        self._begin(self._checked_parameters())
+        self.seed_ = self._resolve_seed()
+        corpus = self._documents(X, reset=True)
+        self._intake.take(with_times(corpus, time))
+        return self._learn(all=True)
+
+    def partial_fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
+        """Learn the slices that are over; documents of slices that are still open wait (`n_waiting_`)."""
+        p = self._checked_parameters()
+        first = not hasattr(self, "_intake")
+        if first:
+            self._begin(p)
+            self.seed_ = self._resolve_seed()
+        try:
+            corpus = self._documents(X, reset=first)
+            self._intake.take(with_times(corpus, time))
+        except Exception:
+            if first:
+                del self._intake
+            raise
+        return self._learn()
+
+    def flush(self) -> Self:
+        """Learn the slices that are still open: the stream has ended, or no more is to be waited for."""
+        if not hasattr(self, "_intake"):
+            check_is_fitted(self)
+        return self._learn(all=True)
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    def alerts(self, kind: str | Sequence[str] | None = None, *, since: int = 0) -> list[Alert]:
+        """What changed, in the order of time.
+
+        Parameters
+        ----------
+        kind : str or list of str, optional
+            "drift", "words", "rise", "fall", "surprise"; "born", "split", "merged", "dormant", "revived",
+            "dead".
+        since : int
+            The first slice to look at.
+        """
+        check_is_fitted(self)
+        wanted = (kind,) if isinstance(kind, str) else kind
+        return [
+            a
+            for a in self._trail.alerts
+            if a.slice >= since and (wanted is None or a.kind in wanted)
+        ]
+
+    def alerts_jsonl(self, **which: Any) -> str:
+        """`alerts` as JSON lines."""
+        return "".join(alert.to_json() + "\n" for alert in self.alerts(**which))
+
+    @property
+    def lineage_(self) -> list[Alert]:
+        """Births, splits, merges, sleeps, awakenings and deaths."""
+        return self.alerts(trail.LINEAGE)
+
+    @property
+    def slices_(self) -> Slices:
+        """One entry a slice: when, how many documents and tokens, late ones, terms, strength."""
+        check_is_fitted(self)
+        return self._trail.slices
+
+    @property
+    def courses_(self) -> Courses:
+        """One entry a topic and slice: share with its interval, drift and what was expected, terms."""
+        check_is_fitted(self)
+        return self._trail.courses
+
+    @property
+    def topic_ids_(self) -> I64:
+        """The permanent number of each row of `components_`."""
+        check_is_fitted(self)
+        return self.state_.ids.copy()
+
+    @property
+    def topic_names_(self) -> dict[int, str]:
+        """Names of the fixed topics by their permanent numbers."""
+        return dict(enumerate(self.fixed or {}))
+
+    @property
+    def n_waiting_(self) -> int:
+        """Documents of slices that are still open."""
+        return self._intake.n_docs
+
+    @property
+    def slice_names_(self) -> list[str]:
+        """What the slices are called."""
+        check_is_fitted(self)
+        width = parse_width(self.slice_by)
+        both = zip(self.slices_.start.tolist(), self.slices_.end.tolist(), strict=True)
+        return [slice_name(a, b, width, i) for i, (a, b) in enumerate(both)]
+
+    def course(self, topic: int) -> dict[str, list[Any]]:
+        """A topic through time: slices, shares with 95 % intervals, drift, and its leading terms."""
+        check_is_fitted(self)
+        rows = np.flatnonzero(self.courses_.topic == topic)
+        if not len(rows):
+            known = ", ".join(map(str, np.unique(self.courses_.topic)[:20]))
+            raise ValueError(f"there is no topic {topic!r}; there are {known}")
+        c, names = self.courses_, self.slice_names_
+        out: dict[str, list[Any]] = {"slice": [names[t] for t in c.slice[rows]]}
+        for name in ("share", "low", "high", "drift", "expected", "tokens"):
+            out[name] = getattr(c, name)[rows].tolist()
+        out["terms"] = [[self._trail.names[v] for v in c.terms[i] if v >= 0] for i in rows]
+        return out
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def _begin(self, p: SimpleNamespace) -> None:
+        for name in ("state_", "feature_names_in_"):
+            if name in vars(self):
+                delattr(self, name)
+        self._intake = Intake(parse_width(p.slice_by), p.grace, p.late)
+        self._names: Vocabulary | None = None
+        self._waiting, self.dropped_ = Waiting(), Dropped()
+        self._trail, self._named = trail.Trail(), False
+
+    def _documents(self, X: Any, *, reset: bool) -> Corpus:
+        """Documents with their own terms where those have names, else in the columns of the model."""
+        if isinstance(X, Corpus) and X.vocabulary is not None and (reset or self._named):
+            if X.n_docs == 0 or (reset and X.n_terms == 0):
+                raise DataError("the corpus has no documents or no terms; give at least one")
+            if reset:
+                self._named = True
+                self._names = X.vocabulary if self.min_docs == 1 else None
+            return X
+        corpus = self._corpus(X, reset=reset)
+        if reset:
+            self._names = corpus.vocabulary
+        return corpus
+
+    def _learn(self, *, all: bool = False) -> Self:
+        p = self._checked_parameters()
+        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "Tracker") as bar:
+
+            def step(n: int) -> tuple[int, Info | None]:
+                due = self._intake.due(all=all)
+                if due is None:
+                    return n, None
+                self._learn_slice(due, p, workers.each)
+                done = self.state_.step
+                left = len(self._intake.waiting)
+                return n + 1, Info(done, done + left, "slice", self._last_score(), 0.0)
+
+            loop.run(0, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+        return self
+
+    def _last_score(self) -> float:
+        """Log-likelihood a token of the last slice under the memory before it."""
+        return -float(self.slices_.surprise[-1]) if len(self.slices_.surprise) else math.nan
+
+    def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
+        """Find columns for the terms, learn, tell, and let go of terms that have died out."""
+        state: State | None = getattr(self, "state_", None)
+        n_new = self._meet(due.corpus, p, 0 if state is None else state.step)
+        if self._named and not self._names:
+            return  # nothing has been said yet
+        named = self._names if self._named else None
+        counts = due.corpus.counts if named is None else over(due.corpus, named)
+        self.n_features_in_ = counts.shape[1]
+        corpus = Corpus.from_matrix(counts)
+        pairs = topics.pairs_of(corpus.counts)
+        if corpus.is_fractional:
+            corpus.tokens()  # warns
+        if state is None or not state.usual.any():
+            alpha = resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
+            fixed, begun = self._fixed_rows(p, corpus.n_terms), 0 if state is None else state.step
+            done = slice_step.first(pairs, alpha, fixed, p, self.seed_, each, begun)
+            if state is not None:
+                done = done._replace(state=done.state._replace(n_seen=state.n_seen + pairs.n_docs))
+        else:
+            done = slice_step.following(slots.grow_terms(state, n_new), pairs, p, self.seed_, each)
+        self.state_ = done.state
+        self.n_iter_ = done.state.step
+        told = self._note(done, due, pairs, p)
+        n_lost = self._forget(p)
+        unknown = round(due.corpus.n_tokens - corpus.n_tokens)
+        self.dropped_ = self.dropped_._replace(n_tokens=self.dropped_.n_tokens + unknown)
+        self._trail.slices.n_new_terms[-1], self._trail.slices.n_lost_terms[-1] = n_new, n_lost
+        if callable(self.on_alert):
+            for alert in told:
+                self.on_alert(alert)
+
+    def _meet(self, corpus: Corpus, p: SimpleNamespace, step: int) -> int:
+        """Give columns to terms that have been in enough documents; how many got one."""
+        if not self._named or corpus.vocabulary is None:
+            return 0
+        mine = self._names or Vocabulary(())
+        docs = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
+        strange = [v for v, name in enumerate(corpus.vocabulary) if docs[v] and name not in mine]
+        found = [corpus.vocabulary[v] for v in strange]
+        ready = self._waiting.meet(found, docs[strange].tolist(), step, p.min_docs)
+        if not mine:
+            given = (topic for topic in (p.fixed or {}).values() if isinstance(topic, Mapping))
+            ready = sorted({*ready, *(term for topic in given for term in topic)}) or sorted(found)
+        if ready:
+            self._names = Vocabulary([*mine, *ready])
+        lost = self._waiting.forget(p.max_terms or 4 * max(len(self._names or ()), 10_000))
+        self.dropped_ = self.dropped_._replace(n_waiting_lost=self.dropped_.n_waiting_lost + lost)
+        return len(ready)
+
+    def _fixed_rows(self, p: SimpleNamespace, n_terms: int) -> F32:
+        """The fixed topics as columns that sum to one."""
+        out = np.zeros((n_terms, len(p.fixed or ())))
+        for k, (name, topic) in enumerate((p.fixed or {}).items()):
+            if isinstance(topic, Mapping):
+                if self._names is None:
+                    raise DataError(f"the fixed topic {name!r} names terms; the documents do not")
+                at = np.array([self._names.get(term, -1) for term in topic], np.int64)
+                out[at[at >= 0], k] = np.array([*topic.values()], np.float64)[at >= 0]
+            elif np.shape(topic) == (n_terms,):
+                out[:, k] = topic
+            else:
+                raise DataError(f"the fixed topic {name!r} must have {n_terms} weights, one a term")
+            if not np.isfinite(out[:, k]).all() or (out[:, k] < 0).any() or not out[:, k].any():
+                raise DataError(
+                    f"the fixed topic {name!r} needs weights that are not negative, one above 0"
+                )
+        floor = 1e-6 * out.sum(axis=0) / max(n_terms, 1)  # other terms must stay possible
+        return slots.normalised(out + floor).astype(np.float32)
+
+    def _note(
+        self, done: slice_step.Step, due: Due, pairs: topics.Pairs, p: SimpleNamespace
+    ) -> list[Alert]:
+        """Keep what is to be known of the slice; gives its alerts."""
+        names, at = self._names, done.state.step - 1
+
+        def term(v: int) -> str:
+            return f"x{v}" if names is None else names[v]
+
+        date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
+        here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term)
+        told = alerting.alerts_of(done, here, at >= p.warm_up)
+        spoken = done.judged.surprise if done.judged is not None else np.full(1, np.nan)
+        spoken = spoken[np.isfinite(spoken)]
+        kept = len(done.before.ids) if done.judged is not None else len(done.seen.share)
+        spare = [j for j in range(kept, len(done.seen.share)) if j not in done.born]
+        row = {
+            "start": due.start, "end": due.end, "n_docs": pairs.n_docs, "n_tokens": pairs.n_tokens,
+            "n_late": due.n_late, "n_new_terms": 0, "n_lost_terms": 0,
+            "strength": done.before.strength, "burst": np.nan if done.judged is None else done.judged.burst,
+            "unplaced": done.seen.share[spare].sum(),
+            "surprise": spoken.mean() if len(spoken) else np.nan,
+        }  # fmt: skip
+        courses = alerting.rows_of(done, at, lambda v: self._trail.number(term(v)))
+        self._trail.add(row, courses, told)
+        return told
+
+    def _forget(self, p: SimpleNamespace) -> int:
+        """Drop terms that were not met for too long, then the least frequent over the cap."""
+        state, names = self.state_, self._names
+        if not self._named or names is None:
+            return 0
+        old = np.zeros(len(names), bool)
+        if p.forget_after is not None:
+            old = state.step - 1 - state.last >= p.forget_after
+            old &= ~old.all()
+        over_cap = np.zeros(len(names), bool)
+        if p.max_terms is not None and (~old).sum() > p.max_terms:
+            order = np.lexsort((np.arange(len(names)), -np.where(old, -1.0, state.usual)))
+            over_cap[order[p.max_terms :]] = True
+            over_cap &= ~old
+        keep = np.flatnonzero(~old & ~over_cap)
+        if len(keep) < len(names):
+            self.state_ = slots.take_terms(state, keep)
+            self._names = Vocabulary(names[int(v)] for v in keep)
+            self.n_features_in_ = len(keep)
+            d = self.dropped_
+            self.dropped_ = d._replace(
+                n_aged=d.n_aged + int(old.sum()), n_capped=d.n_capped + int(over_cap.sum())
+            )
+        return len(names) - len(keep)
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        p = self._parameters()
+        check_parameters(p, ("n_topics", "n_sweeps", "n_starts", "min_docs"), ("beta", "max_time"))
+        parse_width(p.slice_by)
+        resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
+        one_of("inference", p.inference, ("snapshot", "gibbs"))
+        one_of("start", p.start, ("random", "spectral"))
+        one_of("scale", p.scale, ("strength", "counts"))
+        one_of("late", p.late, ("next", "drop"))
+        for name in ("max_topics", "dead_after", "window", "max_terms", "forget_after"):
+            if getattr(p, name) is not None:
+                whole(name, getattr(p, name), 1)
+        for name in ("n_spare", "grace", "warm_up"):
+            whole(name, getattr(p, name), 0)
+        number("rho", p.rho, 0.0, 1.0)
+        number("weight", p.weight, 0.0, 1.0 - 1e-9)
+        number("level", p.level, 0.0, 1.0)
+        number("min_effect", p.min_effect, 0.0, 1.0)
+        number("min_tokens", p.min_tokens, 0.0)
+        if p.strength is not None and p.strength != "estimate":
+            number("strength", p.strength, 0.0)
+        if p.fixed_strength is not None:
+            number("fixed_strength", p.fixed_strength, 0.0)
+        if p.burn_in is not None:
+            whole("burn_in", p.burn_in, 0)
+            if p.burn_in >= p.n_sweeps:
+                raise ValueError(f"burn_in must be under n_sweeps = {p.n_sweeps}; got {p.burn_in}")
+        if p.scale == "counts" and (p.window is not None or p.strength is not None):
+            raise ValueError("scale='counts' has no strength and no window; leave them out")
+        if p.fixed is not None and not isinstance(p.fixed, Mapping):
+            raise ValueError(f"fixed must be a mapping from names to topics; got {p.fixed!r:.60}")
+        return p
+
+    @property
+    def vocabulary_(self) -> Vocabulary | None:
+        """The terms by name, or None."""
+        check_is_fitted(self)
+        return self._names
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")
+
+    @property
+    def posterior_(self) -> Posterior:  # type: ignore[override]
+        """The topics as the last slice has left them; one that it had no tokens of is its memory."""
+        check_is_fitted(self)
+        s = self.state_
+        return Posterior(
+            rows=s.rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.tokens, scores=np.zeros(0),
+            score_steps=np.zeros(0, np.int64), vocabulary=self._names,
+        )  # fmt: skip
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def _payload(self) -> dict[str, NDArray[Any]]:
+        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
+        waiting = sorted(self._waiting.docs)
+        return {
+            **checkpoint.arrays_of(self.state_), **names, **self._trail.arrays(), **self._intake.arrays(),
+            "waiting.names": pack_strings(waiting),
+            "waiting.docs": np.array([self._waiting.docs[n] for n in waiting], np.int64),
+            "waiting.last": np.array([self._waiting.last[n] for n in waiting], np.int64),
+            "dropped": np.array(self.dropped_, np.int64), "named": np.array(self._named),
+        }  # fmt: skip
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        state = checkpoint.state_of(State, arrays)
+        slots.check(state)
+        self._begin(self._parameters())
+        self._names = unpack_vocabulary(arrays.get("vocabulary"), len(state.memory))
+        self._trail.restore(arrays)
+        self._intake.restore(arrays)
+        try:
+            waiting = unpack_strings(arrays["waiting.names"])
+            counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
+            both = (dict(zip(waiting, values, strict=True)) for values in (counts, last))
+            self._waiting, self._named = Waiting(*both), bool(arrays["named"])
+            self.dropped_ = Dropped(*(int(n) for n in arrays["dropped"]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelFileError(f"the tracker's file cannot be read: {error}") from None
+        self.state_ = state
+
+    def _n_columns(self) -> int:
+        return len(self.state_.memory)

@@ -1,0 +1,197 @@
+"""The base of models of labels that learn from a stream: mini-batches, and labels that come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+
+from bayou.data.corpus import Corpus
+from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
+from bayou.data.supervision import merged_classes, read_labels
+from bayou.kernels import rng
+from bayou.parameters import number, whole
+from bayou.parts import features, label_documents, label_progress, label_state
+from bayou.parts.label_documents import Documents
+from bayou.parts.label_state import How, State
+from bayou.parts.topics import I64
+from bayou.run import loop
+from bayou.run.loop import Info
+from bayou.run.shards import Workers
+from bayou.streamed_labels import StreamedLabels
+
+CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineLabelEstimator(StreamedLabels, abstract=True):
+    """Terms of labels, and topics over labels, that learn from mini-batches.
+
+    What is learned is a function of the documents in their order and of nothing else: however a stream is
+    cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch
+    that is not full yet wait; predictions know what they teach, and it is taken back when the next come.
+    Documents without labels are counted and teach nothing.
+    """
+
+    beta: float = 0.01
+    batch_size: int = 256
+    n_passes: int = 1
+    n_rounds: int = 2
+    n_docs: int | None = None
+    step_scale: float = 10.0
+    tau: float = 1000.0
+    kappa: float = 0.9
+
+    # -- the door ------------------------------------------------------------------------------
+
+    def _checked_parameters(self) -> SimpleNamespace:
+        p = self._parameters()
+        self._check_labels(p)
+        for name in ("batch_size", "n_passes", "n_rounds"):
+            whole(name, getattr(p, name), 1)
+        for name in ("n_docs", "n_threads"):
+            if getattr(p, name) not in (None, -1 if name == "n_threads" else None):
+                whole(name, getattr(p, name), 1)
+        number("beta", p.beta, 1e-30)
+        if p.max_time is not None:
+            number("max_time", p.max_time, 1e-30)
+        number("step_scale", p.step_scale, 1e-12)
+        number("tau", p.tau, 0.0)
+        number("kappa", p.kappa, 0.5, 1.0)
+        return p
+
+    def _rate(self, p: SimpleNamespace) -> tuple[float, float, float]:
+        return float(p.step_scale), float(p.tau), float(p.kappa)
+
+    def _begin(self, corpus: Corpus, several: bool, p: SimpleNamespace) -> None:
+        """Nothing known, no label."""
+        self.seed_ = self._resolve_seed()
+        self._names = corpus.vocabulary
+        state = label_state.start(corpus.n_terms, *self._layers(p))
+        sizes = np.zeros((2, corpus.n_terms if p.rule == "cardinality" else 0))
+        tally = label_progress.start(len(self._mixtures()))
+        fresh = state._replace(scored=tally, sizes=sizes)
+        self._hold(fresh, label_documents.none(), {}, several)
+
+    def _documents(self, corpus: Corpus, labels: Labels, announced: list[Any]) -> Documents:
+        """The documents with the numbers of their labels.
+
+        Labels that are announced are there from now on; others come with the mini-batch that holds them, and
+        have their numbers in the order in which documents do.
+        """
+        self._announce(announced)
+        place = {name: i for i, name in self._label_names.items()}
+        names, of = labels.classes.tolist(), labels.indicator
+        _, first = np.unique(of.indices, return_index=True)
+        for column in of.indices[np.sort(first)].tolist():
+            if names[column] not in place:
+                place[names[column]] = self._named(names[column])
+        ids = np.array([place.get(name, -1) for name in names], np.int64)
+        return label_documents.make(features.damped(corpus.counts, self.tf), of, ids)
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes, each in its own keyed order.
+
+        What was learned before is forgotten; `partial_fit` goes on.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+        y : label lists, indicator matrix, vector of classes, or None
+            None takes the corpus' labels. None or NaN for a document: nothing is known of it, and nothing is
+            learned from it. See `bayou.data.supervision.read_labels`.
+        """
+        p = self._checked_parameters()
+        corpus = self._corpus(X, reset=True)
+        labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
+        self._begin(corpus, labels.kind == MULTI_LABEL, p)
+        documents = self._documents(corpus, labels, labels.classes.tolist())
+        n = corpus.n_docs
+        order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
+        sizes = label_documents.labelled_sizes(documents)
+        sizes *= (p.n_docs or sizes[2]) / max(sizes[2], 1.0)
+        how = self._how(p, float(sizes[2]) or None)
+        self._learn(
+            p,
+            how,
+            n,
+            p.n_passes,
+            lambda i, lo, hi: label_documents.take(documents, order(i)[lo:hi]),
+        )
+        # however often each was seen
+        doubt = np.divide(1.0, sizes, out=np.zeros(3), where=sizes > 0.0)
+        self.state_ = self.state_._replace(n_seen=n, doubt=doubt)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Learn from more documents, one or many, in the order given.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`. The first call settles whether documents have one class or several labels. Labels
+            that were not there before become labels of the model.
+        classes : array-like, optional
+            Labels there are, of this and of later calls; of an indicator matrix, names of further columns.
+        """
+        p = self._checked_parameters()
+        first = not hasattr(self, "state_")
+        corpus = self._corpus(X, reset=first)
+        own = corpus if isinstance(X, Corpus) else None
+        if first:
+            labels = read_labels(y, corpus.n_docs, corpus=own, classes=classes)
+            self._begin(corpus, labels.kind == MULTI_LABEL, p)
+        else:
+            self._check_stream(p)
+            every = merged_classes(self._known_names(), classes, in_order=True)
+            labels = read_labels(
+                y, corpus.n_docs, corpus=own, classes=every, multi_label=self._several, others=True
+            )
+        columns = labels.classes if y is None or is_indicator(y) else classes
+        documents = self._documents(corpus, labels, [] if columns is None else list(columns))
+        waiting = label_documents.join(self.pending_, documents)
+        n = waiting.n_docs // p.batch_size * p.batch_size
+        self.pending_ = label_documents.take(waiting, np.arange(n, waiting.n_docs))
+        self._learn(
+            p, self._how(p, p.n_docs), n, 1,
+            lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)),
+        )  # fmt: skip
+        return self
+
+    def _order(self, n_docs: int, n: int) -> I64:
+        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
+        return np.asarray(rng.shuffled(n_docs, key), np.int64)
+
+    def _learn(
+        self,
+        p: SimpleNamespace,
+        how: How,
+        n_docs: int,
+        n_passes: int,
+        batch: Callable[[int, int, int], Documents],
+    ) -> None:
+        """Learn whole chunks of mini-batches until they are through or somebody says stop."""
+        begin, name = self.state_, type(self).__name__
+        size = max(CHUNK // p.batch_size, 1) * p.batch_size
+        todo = iter([(n, lo) for n in range(n_passes) for lo in range(0, n_docs, size)])
+        last = begin.step + n_passes * -(-n_docs // p.batch_size)
+        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
+
+            def step(state: State) -> tuple[State, Info | None]:
+                job = next(todo, None)
+                if job is None:
+                    return state, None
+                n, first = job
+                for lo in range(first, min(first + size, n_docs), p.batch_size):
+                    some = batch(n, lo, min(lo + p.batch_size, n_docs))
+                    self.state_ = state = self._step(state, some, how, workers.each)
+                return state, Info(state.step, last, "stream", np.nan, 0.0)
+
+            loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+        self.n_iter_ = self.state_.step

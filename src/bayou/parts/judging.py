@@ -1,0 +1,247 @@
+"""What of a slice is beyond chance: divergence of topics, terms, shares, and documents that fit nowhere.
+
+Scores are judged against those of recent slices as well as against theory: inference bends topics towards the
+slice, text is burstier than any urn, and both show in slices where nothing happens.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from bayou.kernels import fold_in
+from bayou.parts import change, slots, tracking
+from bayou.parts.lineage import Measured
+from bayou.parts.slots import State
+from bayou.parts.topics import F32, F64, I64, Each, Pairs, Tokens, expected_counts
+
+LEAST_SHARE = 1e-4  # log-odds of nothing are not defined
+EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
+FACTOR = 1.5  # least change of a share, up or down, that is told
+RISEN = 1.5  # times as many documents as expected: the least that makes a term emerge
+N_RECENT = 4  # slices whose scores judge the next ones
+FEW = 3.0  # standard deviation of log-odds that a single document leaves open
+UPPER = 0.05  # share of documents that are called surprising in usual slices
+
+
+class Judged(NamedTuple):
+    """What was tested in a slice, one entry a topic of the state before it, a term, or a document."""
+
+    drift: change.Drift
+    expected: F64  # divergence without change, as slices of this stream have shown it
+    p_drift: F64
+    drifted: NDArray[np.bool_]
+    is_new: NDArray[
+        np.bool_
+    ]  # drifted, and not just still away from the memory as in the slice before
+    p_share: F64
+    swung: I64  # -1, 0 or 1
+    p_terms: F64
+    emerged: NDArray[np.bool_]
+    surprise: F64  # NaN for empty documents
+    p_surprise: float
+    burst: float
+    ratios: F64
+    swings: F64
+
+
+def measured(found: tracking.Found, seed: int, step: int) -> tuple[Measured, tuple[F64, F64]]:
+    """Shares with 95 % intervals over documents drawn anew; their log-odds, and variances of those."""
+    docs = found.doc_topic.astype(np.float64)
+    drawn = change.resampled_shares(docs, seed, step)
+    share = docs.sum(axis=0) / max(float(docs.sum()), 1e-12)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    spread = np.asarray(_log_odds(drawn).var(axis=0), np.float64)
+    spread += (FEW / max(len(docs), 1)) ** 2
+    odds = _log_odds(share), spread
+    return Measured(found.term_topic.astype(np.float64), share, low, high), odds
+
+
+def likelihood(
+    found: tracking.Found, known: tracking.Prior, alpha: F64, pairs: Pairs, each: Each
+) -> float:
+    """ln p(w) of a slice under what was found in it, to choose between starts."""
+    rows = tracking.topic_rows(found.term_topic, known).astype(np.float32)
+    theta = found.doc_topic + alpha.astype(np.float32)
+    return float(np.nansum(_log_likelihoods(rows, theta, pairs, each)))
+
+
+def _log_likelihoods(rows: F32, theta: F32, pairs: Pairs, each: Each) -> F64:
+    theta = theta / theta.sum(axis=1, keepdims=True)
+    out = np.empty(pairs.n_docs)
+
+    def work(lo: int, hi: int) -> None:
+        fold_in.log_lik_rows(out, theta, tuple(pairs), lo, hi, rows)
+
+    each(work, pairs.indptr, 1.0 * rows.shape[1])
+    return out
+
+
+def _log_odds(share: F64) -> F64:
+    kept = np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    return np.asarray(np.log(kept / (1.0 - kept)), np.float64)
+
+
+def smoothed(state: State, n_all: int | None = None) -> F32:
+    """The memory as topics that leave no term impossible; further ones up to ``n_all`` know nothing."""
+    n_terms, n_topics = state.memory.shape
+    size = np.maximum(state.tokens, 1.0)
+    out = np.full((n_terms, n_all or n_topics), 1.0 / n_terms)
+    memory = slots.normalised(state.memory) * size + state.beta
+    out[:, :n_topics] = memory / (size + n_terms * state.beta)
+    return out.astype(np.float32)
+
+
+def judge(
+    state: State,
+    pairs: Pairs,
+    tokens: Tokens,
+    found: tracking.Found,
+    seen: Measured,
+    odds: tuple[F64, F64],
+    p: SimpleNamespace,
+    seed: int,
+    each: Each,
+) -> Judged:
+    """Test everything in a slice against the memory as it was before."""
+    n_topics, (n_terms, n_all) = len(state.ids), found.term_topic.shape
+    repeats = change.repeats(found.z, tokens, n_terms, n_all)
+    mine = repeats.topics < n_topics
+    known = change.Repeats(
+        repeats.docs[mine], repeats.topics[mine], repeats.terms[mine], repeats.counts[mine]
+    )
+    memory = slots.normalised(state.memory)
+    burst = change.burstiness(known, memory, pairs.n_docs)
+    key = (seed, state.step)
+    size = np.zeros(n_topics)
+    np.add.at(size, known.topics, known.counts)
+    enough = (size >= p.min_tokens) & (state.silent == 0)
+    gap = change.drift(known, memory, pairs.n_docs, burst, state.ids, key, each)
+    expected, p_drift, ratios = _drift_p(gap, size * state.doubt, enough, state)
+    excess = gap.value - expected
+    drifted = change.rejected(np.where(enough, p_drift, np.nan), p.level) & (excess > p.min_effect)
+    again = drifted & (state.alarmed > 0)
+    is_new = drifted & ~again
+    if again.any():
+        rows = state.rows.astype(np.float64)
+        step = change.drift(known, rows, pairs.n_docs, burst, state.ids, key, each)
+        noise = size / np.maximum(state.tokens, 1.0)
+        limits, p_step, _ = _drift_p(step, noise, enough, state)
+        is_new |= (
+            again & (p_step < p.level / max(enough.sum(), 1)) & (step.value - limits > p.min_effect)
+        )
+    p_share, swung, swings = _share_p(state, seen, odds, size, p)
+    p_terms, emerged = _terms_p(state, pairs, size, memory, p)
+    surprise, p_surprise = _surprise_p(state, pairs, each)
+    return Judged(
+        gap, expected, p_drift, drifted, is_new, p_share, swung, p_terms, emerged, surprise, p_surprise,
+        burst, ratios, swings,
+    )  # fmt: skip
+
+
+def _drift_p(
+    gap: change.Drift, noise: F64, enough: NDArray[np.bool_], state: State
+) -> tuple[F64, F64, F64]:
+    """The divergence without change, P(at least the divergence seen), and ln(seen / expected).
+
+    ``noise`` is the tokens of the slice over those the reference is worth: its own sampling error adds
+    to the divergence in that proportion. What is left is common to all topics and known from recent ones.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.log(gap.value / (gap.expected * (1.0 + noise)))
+    pool = np.concatenate([state.ratios, ratios[enough]])
+    pool = pool[np.isfinite(pool)]
+    centre = max(float(np.median(pool)), 0.0) if len(pool) else 0.0
+    wide = 1.4826 * float(np.median(np.abs(pool - centre))) if len(pool) > 4 else EXTRA
+    within = float(np.nanmean(gap.spread[enough] ** 2)) if enough.any() else 0.0
+    between = max(wide**2 - within, EXTRA**2)
+    z = (ratios - centre) / np.sqrt(gap.spread**2 + between)
+    expected = gap.expected * (1.0 + noise) * np.exp(centre)
+    return expected, np.asarray(stats.norm.sf(z), np.float64), ratios[enough & np.isfinite(ratios)]
+
+
+def _share_p(
+    state: State, seen: Measured, odds: tuple[F64, F64], size: F64, p: SimpleNamespace
+) -> tuple[F64, I64, F64]:
+    """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores."""
+    n = len(state.ids)
+    logit, doubt = odds[0][:n], odds[1][:n]
+    z = (logit - state.logit) / np.sqrt(doubt + state.logit_doubt + 1e-6)
+    usual = 1.0 / (1.0 + np.exp(-state.logit)) * max(size.sum(), 1.0)
+    enough = (np.maximum(size, usual) >= p.min_tokens) & (state.silent == 0)
+    p_share = np.where(enough, change.usual_p(z, state.swings), np.nan)
+    far = np.abs(logit - state.logit) > np.log(FACTOR)
+    swung = np.where(change.rejected(p_share, p.level) & far, np.sign(z), 0).astype(np.int64)
+    return p_share, swung, z[enough]
+
+
+def _terms_p(
+    state: State, pairs: Pairs, size: F64, memory: F64, p: SimpleNamespace
+) -> tuple[F64, NDArray[np.bool_]]:
+    """P-values of the terms' numbers of documents, and which of them emerge.
+
+    A term is expected in as many documents as usual, times what the topics' shares of today make of it:
+    a topic that grows does not make its terms emerge. Where all terms stray further than documents drawn
+    one by one would (those of a slice may have one author), the memory is worth that much less.
+    """
+    n_terms = len(state.usual)
+    docs = np.bincount(pairs.terms, minlength=n_terms).astype(np.float64)
+    today = memory @ size / max(size.sum(), 1.0)
+    lift = np.where(state.usual > 0, today / np.maximum(state.usual, 1e-300), 1.0)
+    share = np.clip(state.spread * np.clip(lift, 1.0, 5.0), 0.0, 1.0)
+    certainty = change.worth(docs, pairs.n_docs, share, 1.0 / state.doc_doubt)
+    p_terms = change.emerging(docs, pairs.n_docs, share, certainty)
+    met = docs > 0
+    rejected = np.zeros(n_terms, bool)
+    rejected[met] = change.rejected(p_terms[met], p.level)
+    return p_terms, rejected & (docs > RISEN * share * pairs.n_docs)
+
+
+def _surprise_p(state: State, pairs: Pairs, each: Each) -> tuple[F64, float]:
+    """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual 5 %)."""
+    rows = smoothed(state)
+    theta = expected_counts(rows, state.alpha, pairs, each) + state.alpha.astype(np.float32)
+    out = _log_likelihoods(rows, theta, pairs, each)
+    ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
+    lengths = np.diff(ends)
+    surprise = np.where(lengths > 0, -out / np.maximum(lengths, 1e-12), np.nan)
+    spoken = surprise[np.isfinite(surprise)]
+    if not len(state.surprise) or not len(spoken):
+        return surprise, float("nan")
+    over = int((spoken > state.surprise[1]).sum())
+    # the limit is itself a quantile of about as many documents
+    certainty = 1.0 / state.doc_doubt
+    tail = stats.betabinom.sf(over - 1, len(spoken), UPPER * certainty, (1.0 - UPPER) * certainty)
+    return surprise, float(tail) if over else 1.0
+
+
+def usual(state: State, odds: tuple[F64, F64], rho: float) -> State:
+    """The usual log-odds of the topics after a slice."""
+    n = len(state.ids)
+    logit, doubt = odds[0][:n], odds[1][:n]
+    return state._replace(
+        logit=(1.0 - rho) * state.logit + rho * logit,
+        logit_doubt=(1.0 - rho) ** 2 * state.logit_doubt + rho**2 * doubt,
+    )
+
+
+def noted(state: State, judged: Judged, rho: float) -> State:
+    """The state with the scores that the next slices are judged by."""
+    most = N_RECENT * len(state.ids)
+    spoken = judged.surprise[np.isfinite(judged.surprise)]
+    surprise = state.surprise
+    if len(spoken):
+        now = np.array([spoken.mean(), np.quantile(spoken, 1.0 - UPPER)])
+        surprise = now if not len(surprise) else (1.0 - rho) * surprise + rho * now
+    return state._replace(
+        ratios=np.concatenate([state.ratios, judged.ratios])[-most:],
+        swings=np.concatenate([state.swings, judged.swings])[-most:],
+        alarmed=judged.drifted.astype(np.int64),
+        leaning=judged.swung,
+        hot=judged.emerged.astype(np.int64),
+        surprise=surprise,
+    )

@@ -1,0 +1,118 @@
+"""Topics that are born, split, merge, fall asleep, wake up and die; every id is given once.
+
+A spare topic that knows nothing takes part in every slice. Where it holds enough tokens that the known topics
+do not explain, it becomes a topic. One that is asleep keeps its column and its memory, so that it is found
+again; one that is dead leaves its column and waits in the archive.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.parts import slots
+from bayou.parts.slots import State
+from bayou.parts.topics import F64, I64
+
+ASLEEP, AWAKE = (
+    0.15,
+    0.4,
+)  # shares of its usual share under which a topic is dormant, over which revived
+SAME = 0.25  # Hellinger distance under which two topics of a slice are one, in two slices in a row
+KNOWN = 0.6  # Hellinger distance under which a new topic is one that was there before
+KIN = 0.7  # Hellinger distance under which a new topic has split from its nearest
+
+
+class Event(NamedTuple):
+    """One entry of the lineage."""
+
+    kind: str
+    id: int
+    column: int  # where the slice has counted the topic
+    before: float  # usual share
+    after: float
+    other: int  # id of parent or heir, -1
+    evidence: float  # Hellinger distance that decided, NaN where a share did
+
+
+class Measured(NamedTuple):
+    """What a slice says about every topic: the K of the state, then spares."""
+
+    counts: F64  # n_vk, V x (K + spares)
+    share: F64
+    low: F64
+    high: F64
+
+
+def hellinger(one: F64, many: F64) -> F64:
+    """Distances of a distribution to the columns of a matrix."""
+    affinity = np.sqrt(one) @ np.sqrt(many)
+    return np.asarray(np.sqrt(np.maximum(1.0 - affinity, 0.0)), np.float64)
+
+
+def usual_share(logit: F64) -> F64:
+    """The share whose log-odds these are."""
+    return np.asarray(1.0 / (1.0 + np.exp(-logit)), np.float64)
+
+
+def sleepers(
+    state: State, seen: Measured, dead_after: int | None, min_tokens: float
+) -> tuple[I64, list[Event], list[int]]:
+    """Topics that fall asleep, wake up or die: how long each has slept, events, columns to give up.
+
+    Only a slice in which a topic would usually have ``min_tokens`` can say that it sleeps.
+    """
+    events, gone, silent = [], [], state.silent.copy()
+    usual, n_tokens = usual_share(state.logit), seen.counts.sum()
+    for k in range(state.n_fixed, len(state.ids)):
+        before, now = float(usual[k]), float(seen.share[k])
+        about = (int(state.ids[k]), k, before, now, -1, np.nan)
+        if before * n_tokens < min_tokens:
+            continue
+        if silent[k] == 0 and now < ASLEEP * before and seen.high[k] < 2 * ASLEEP * before:
+            silent[k] = 1
+            events.append(Event("dormant", *about))
+        elif silent[k] > 0 and now > AWAKE * before:
+            silent[k] = 0
+            events.append(Event("revived", *about))
+        elif silent[k] > 0:
+            silent[k] += 1
+            if dead_after is not None and silent[k] > dead_after:
+                events.append(Event("dead", *about))
+                gone.append(k)
+    return silent, events, gone
+
+
+def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[Event], list[int]]:
+    """Topics equal in two slices in a row, the larger keeping its id: whom each is near, events, columns."""
+    totals = seen.counts[:, : len(state.ids)].sum(axis=0)
+    large = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
+    now, usual = slots.normalised(seen.counts), usual_share(state.logit)
+    near, events, gone = np.full(len(state.ids), -1, np.int64), [], []
+    for i in large:
+        others = large[large != i]
+        gap = hellinger(now[:, i], now[:, others]) if len(others) else np.ones(1)
+        if gap.min() >= SAME:
+            continue
+        j = others[gap.argmin()]
+        near[i] = state.ids[j]
+        smaller = (seen.share[i], -i) < (seen.share[j], -j)
+        if state.near[i] == state.ids[j] and smaller and j not in gone:
+            gone.append(int(i))
+            shares = float(usual[i]), float(seen.share[i])
+            heir = int(state.ids[j])
+            events.append(
+                Event("merged", int(state.ids[i]), int(i), *shares, heir, float(gap.min()))
+            )
+    return near, events, gone
+
+
+def origin(state: State, now: F64) -> tuple[str, int, float]:
+    """What a new topic is: revived (which of the archive), split (from which column) or born; distance."""
+    if state.archive.shape[1]:
+        gap = hellinger(now, slots.normalised(state.archive))
+        if gap.min() < KNOWN:
+            return "revived", int(gap.argmin()), float(gap.min())
+    gap = hellinger(now, slots.normalised(state.memory))
+    return ("split" if gap.min() < KIN else "born"), int(gap.argmin()), float(gap.min())

@@ -1,0 +1,288 @@
+"""A slice from its documents to the next state: inference, measures of change, lineage, memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.kernels import rng
+from bayou.parts import judging, lineage, prior, slots, spectral, tracking
+from bayou.parts.judging import Judged
+from bayou.parts.lineage import Event, Measured
+from bayou.parts.slots import State
+from bayou.parts.topics import F32, F64, Each, Pairs, tokens_of
+
+BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
+
+
+class Step(NamedTuple):
+    """What came of a slice."""
+
+    state: State
+    before: State  # as it was, with the slice's terms
+    seen: Measured
+    judged: Judged | None  # None for the first slice
+    doc_topic: F32
+    events: list[Event]
+    born: dict[int, int]  # column of a spare -> permanent id
+
+
+def slice_seed(seed: int, step: int, start: int = 0) -> int:
+    """The seed of a slice; that of the first is the model's own, so that one slice is LDA."""
+    if step == start == 0:
+        return seed
+    return int(rng.key(seed, rng.SLICE, step, start)) & 0xFFFFFFFF
+
+
+def first(
+    pairs: Pairs, alpha: F64, fixed: F32, p: SimpleNamespace, seed: int, each: Each, step: int = 0
+) -> Step:
+    """The first slice that has any tokens: LDA, with topics held fixed where there are any.
+
+    ``fixed`` is terms x fixed topics; ``step`` is how many slices without tokens came before.
+    """
+    n_terms = len(fixed)
+    n_topics, n_fixed = len(alpha), fixed.shape[1]
+    known = tracking.flat_prior(n_terms, n_topics, p.beta)
+    if n_fixed:
+        known = _with_fixed(known, fixed, p)
+    tokens = tokens_of(pairs)
+    begin = (known.rows / known.mass).astype(np.float32) if n_fixed else None
+    if p.start == "spectral":
+        solved = spectral.lda_start(pairs, n_terms, n_topics - n_fixed, seed)
+        rows = solved / np.maximum(solved.sum(axis=0), np.float32(1e-30))
+        begin = np.ascontiguousarray(np.hstack([fixed, rows]), dtype=np.float32)
+    how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
+    found, best = None, -np.inf
+    for start in range(p.n_starts):
+        tried = tracking.infer(tokens, known, alpha, *how, slice_seed(seed, step, start), each)
+        score = judging.likelihood(tried, known, alpha, pairs, each)
+        if found is None or score > best:
+            found, best = tried, score
+    assert found is not None
+    state = _begun(found, known, alpha, fixed, p)
+    state = _counted(state, pairs, 1.0)
+    seen, (logit, doubt) = judging.measured(found, seed, step)
+    state = state._replace(logit=logit, logit_doubt=doubt, n_seen=pairs.n_docs, step=step + 1)
+    return Step(state, state, seen, None, found.doc_topic, [], {})
+
+
+def burn_in(p: SimpleNamespace) -> int:
+    """Sweeps before any is kept."""
+    return int(p.n_sweeps // 2 if p.burn_in is None else p.burn_in)
+
+
+def _with_fixed(known: tracking.Prior, fixed: F32, p: SimpleNamespace) -> tracking.Prior:
+    rows, mass, gain = (np.array(part) for part in known)
+    pull = np.full(fixed.shape[1], np.inf if p.fixed_strength is None else p.fixed_strength)
+    held = tracking.make_prior(fixed, pull, p.beta, np.ones(fixed.shape[1], bool))
+    n = fixed.shape[1]
+    rows[:, :n], mass[:n], gain[:n] = held.rows, held.mass, held.gain
+    return tracking.Prior(rows, mass, gain)
+
+
+def _begun(
+    found: tracking.Found, known: tracking.Prior, alpha: F64, fixed: F32, p: SimpleNamespace
+) -> State:
+    n_terms, n_topics = found.term_topic.shape
+    n_fixed, tokens = fixed.shape[1], found.term_topic.sum(axis=0, dtype=np.float64)
+    phi = tracking.topic_rows(found.term_topic, known)
+    memory = np.array(
+        found.term_topic if p.scale == "counts" else _remembered(found.term_topic, phi)
+    )
+    if p.scale == "counts":
+        memory = memory * p.rho
+    memory[:, :n_fixed] = fixed
+    zeros, whole = np.zeros(n_topics), np.zeros(n_topics, np.int64)
+    return State(
+        step=0, n_seen=0, n_ids=n_topics, n_fixed=n_fixed, strength=0.0, doc_doubt=1.0, beta=float(p.beta),
+        memory=memory.astype(np.float32), past=memory[None].astype(np.float32)[: 1 if p.window else 0],
+        rows=phi.astype(np.float32), alpha=alpha, ids=np.arange(n_topics), silent=whole,
+        doubt=np.where(np.arange(n_topics) < n_fixed, 0.0, 1.0 / np.maximum(tokens, 1.0)), tokens=tokens,
+        logit=zeros, logit_doubt=zeros, alarmed=whole, leaning=whole, near=whole - 1,
+        usual=np.zeros(n_terms), spread=np.zeros(n_terms), last=np.zeros(n_terms, np.int64),
+        hot=np.zeros(n_terms, np.int64), archive=np.zeros((n_terms, 0), np.float32),
+        archive_ids=np.zeros(0, np.int64), archive_logit=np.zeros(0), ratios=np.zeros(0),
+        swings=np.zeros(0), surprise=np.zeros(0),
+    )  # fmt: skip
+
+
+def _remembered(counts: F32, phi: F64) -> F64:
+    """Counts as distributions; a topic without tokens is remembered as its prior has it."""
+    totals = counts.sum(axis=0, dtype=np.float64)
+    return np.asarray(np.where(totals > 0, slots.normalised(counts), phi), np.float64)
+
+
+def following(state: State, pairs: Pairs, p: SimpleNamespace, seed: int, each: Each) -> Step:
+    """A slice after the first: everything is measured against the memory before that moves on."""
+    tokens, n_topics = tokens_of(pairs), len(state.ids)
+    if not len(tokens.terms):
+        return _nothing(state, pairs)
+    known = _prior(state, pairs.n_tokens, p)
+    state = state._replace(strength=_pull(state, pairs.n_tokens, p))
+    spares = tracking.with_spares(known, _n_spares(state, p), p.beta)
+    alpha = np.append(state.alpha, np.full(len(spares.mass) - n_topics, state.alpha.mean()))
+    begin = judging.smoothed(state, len(alpha))
+    how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
+    found = tracking.infer(tokens, spares, alpha, *how, slice_seed(seed, state.step), each)
+    seen, odds = judging.measured(found, seed, state.step)
+    judged = judging.judge(state, pairs, tokens, found, seen, odds, p, seed, each)
+    after = _moved(state, found, known, pairs, odds, p)
+    after = judging.noted(after, judged, p.rho)
+    after, events, born = _lives(state, after, seen, found, p)
+    return Step(after, state, seen, judged, found.doc_topic, events, born)
+
+
+def _nothing(state: State, pairs: Pairs) -> Step:
+    """A slice without tokens: it counts, and teaches nothing."""
+    n_terms, n_topics = state.memory.shape
+    missing = np.full(n_topics, np.nan)
+    seen = Measured(np.zeros((n_terms, n_topics)), missing, missing, missing)
+    after = state._replace(step=state.step + 1, n_seen=state.n_seen + pairs.n_docs)
+    return Step(after, state, seen, None, np.zeros((pairs.n_docs, n_topics), np.float32), [], {})
+
+
+def _n_spares(state: State, p: SimpleNamespace) -> int:
+    most = 2 * p.n_topics if p.max_topics is None else p.max_topics
+    return int(max(min(p.n_spare, most + state.n_fixed - len(state.ids)), 0))
+
+
+def _pull(state: State, n_tokens: float, p: SimpleNamespace) -> float:
+    """Pseudo-tokens of the memory in this slice."""
+    if p.scale == "counts":
+        return 1.0
+    if p.strength == "estimate":
+        if state.step > 1:
+            return state.strength
+    elif p.strength is not None:
+        return float(p.strength)
+    n_free = len(state.ids) - state.n_fixed
+    return tracking.weighted_strength(n_tokens, max(n_free, 1), p.weight)
+
+
+def _prior(state: State, n_tokens: float, p: SimpleNamespace) -> tracking.Prior:
+    held = np.arange(len(state.ids)) < state.n_fixed
+    pull = np.full(len(held), _pull(state, n_tokens, p))
+    pull[held] = np.inf if p.fixed_strength is None else p.fixed_strength
+    return tracking.make_prior(state.memory, pull, p.beta, held)
+
+
+def _moved(
+    state: State,
+    found: tracking.Found,
+    known: tracking.Prior,
+    pairs: Pairs,
+    odds: tuple[F64, F64],
+    p: SimpleNamespace,
+) -> State:
+    """The memory after a slice: m <- (1 - rho) m + rho (n + S m) / (N + S), and what is usual.
+
+    The floor beta is left out of what is remembered: it would be added anew in every slice, and a topic
+    that was absent would fade into it.
+    """
+    n_topics = len(state.ids)
+    counts = found.term_topic[:, :n_topics]
+    tokens = counts.sum(axis=0, dtype=np.float64)
+    held = np.arange(n_topics) < state.n_fixed
+    rho = np.where(held, 0.0, 1.0 / p.window if p.window else p.rho)
+    memory, past, pull = state.memory, state.past, state.strength
+    if p.scale == "counts":
+        moved = (1.0 - rho) * memory + rho * counts
+        memory = np.where(held, memory, moved).astype(np.float32)
+        pull = float(memory.sum(axis=0).mean())
+    else:
+        seen = _posterior_mean(counts, memory, pull)
+        if p.window:
+            past = np.concatenate([past, seen[None].astype(np.float32)])[-p.window :]
+            memory = np.where(held, memory, past.mean(axis=0)).astype(np.float32)
+        else:
+            memory = tracking.blend(memory, seen, rho)
+    step = rho * tokens / np.maximum(pull + tokens, 1e-12)
+    doubt = (1.0 - step) ** 2 * state.doubt + step**2 / np.maximum(tokens, 1.0)
+    strength = state.strength
+    if p.strength == "estimate" and tokens.sum() > 0:
+        free = ~held
+        strength = tracking.estimated_strength(counts[:, free], state.memory[:, free], state.beta)
+    alpha = state.alpha
+    if p.learn_alpha:
+        learned = prior.learned_alpha(alpha, found.doc_topic[:, :n_topics])
+        alpha = (1.0 - p.rho) * alpha + p.rho * learned
+    state = state._replace(
+        memory=memory, past=past, rows=tracking.topic_rows(counts, known).astype(np.float32),
+        doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=strength, alpha=alpha,
+        step=state.step + 1, n_seen=state.n_seen + pairs.n_docs,
+    )  # fmt: skip
+    return judging.usual(_counted(state, pairs, p.rho), odds, p.rho)
+
+
+def _posterior_mean(counts: F32, memory: F32, strength: float) -> F64:
+    """(n + S m) / (N + S); the memory itself where both are nothing."""
+    mass = counts.sum(axis=0, dtype=np.float64) + strength
+    mean = (counts + strength * memory.astype(np.float64)) / np.maximum(mass, 1e-300)
+    return np.asarray(np.where(mass > 0, mean, memory), np.float64)
+
+
+def _counted(state: State, pairs: Pairs, rho: float) -> State:
+    """Usual shares of terms among tokens and documents, and when each was met last."""
+    n_terms = len(state.usual)
+    if not pairs.n_tokens:
+        return state
+    shares = np.bincount(pairs.terms, weights=pairs.counts, minlength=n_terms) / pairs.n_tokens
+    docs = np.bincount(pairs.terms, minlength=n_terms) / pairs.n_docs
+    return state._replace(
+        usual=(1.0 - rho) * state.usual + rho * shares,
+        spread=(1.0 - rho) * state.spread + rho * docs,
+        doc_doubt=(1.0 - rho) ** 2 * state.doc_doubt + rho**2 / pairs.n_docs,
+        last=np.where(docs > 0, state.step, state.last),
+    )
+
+
+def _lives(
+    before: State, after: State, seen: Measured, found: tracking.Found, p: SimpleNamespace
+) -> tuple[State, list[Event], dict[int, int]]:
+    """The lineage of a slice: who sleeps, wakes, dies, merges, and which spare topics are kept."""
+    silent, events, gone = lineage.sleepers(before, seen, p.dead_after, p.min_tokens)
+    near, merged, given_up = lineage.mergers(before, seen, p.min_tokens)
+    for k in gone:
+        after = slots.archived(after, k)
+    asleep = silent > 0  # what is usual for a topic is what it is when awake
+    after = after._replace(
+        silent=silent, near=near, logit=np.where(asleep, before.logit, after.logit),
+        logit_doubt=np.where(asleep, before.logit_doubt, after.logit_doubt),
+    )  # fmt: skip
+    events += [e for e in merged if e.column not in gone]
+    keep = np.setdiff1d(np.arange(len(before.ids)), [*gone, *given_up])
+    after = slots.take_topics(after, keep)
+    born = {}
+    for j in range(len(before.ids), len(seen.share)):
+        n_free = len(before.ids) - before.n_fixed
+        if seen.counts[:, j].sum() >= p.min_tokens and seen.low[j] >= BIRTH / n_free:
+            after, event = _born(after, seen, j, found)
+            events.append(event)
+            born[j] = event.id
+    return after, events, born
+
+
+def _born(state: State, seen: Measured, j: int, found: tracking.Found) -> tuple[State, Event]:
+    """A spare topic becomes one of the state: a new one, or one of the archive."""
+    counts = seen.counts[:, j]
+    now, total = slots.normalised(counts), counts.sum()
+    kind, at, gap = lineage.origin(state, now)
+    share = float(seen.share[j])
+    parent, before, id_ = -1, 0.0, state.n_ids
+    if kind == "revived":
+        id_ = int(state.archive_ids[at])
+        before = float(lineage.usual_share(state.archive_logit[at]))
+        state = slots.drop_archived(state, at)
+    elif kind == "split":
+        parent = int(state.ids[at])
+    logit = float(np.log(max(share, judging.LEAST_SHARE) / max(1.0 - share, judging.LEAST_SHARE)))
+    floor = (counts + state.beta) / (total + len(counts) * state.beta)
+    state = slots.add_topic(
+        state, memory=now, rows=floor, ids=id_, doubt=1.0 / max(total, 1.0), tokens=total,
+        logit=logit, logit_doubt=0.25, alpha=state.alpha.mean(),
+    )  # fmt: skip
+    state = state._replace(n_ids=max(state.n_ids, id_ + 1))
+    return state, Event(kind, id_, j, before, share, parent, gap)

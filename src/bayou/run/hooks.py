@@ -1,0 +1,71 @@
+"""Something to do about an alert: run a command, or tell a server that the user has named."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+
+SECONDS = 10.0  # that a command or a server may take
+
+Hook = Callable[[str], str | None]
+
+
+def command(line: str) -> Hook:
+    """A function that runs a command with a line of JSON as its standard input.
+
+    It gives None, or in a sentence what went wrong. The line is split as a shell would, and no shell is run.
+    """
+    words = shlex.split(line)
+    if not words:
+        raise ValueError("the command of a hook is empty")
+
+    def run(text: str) -> str | None:
+        try:
+            done = subprocess.run(
+                words,
+                input=(text + "\n").encode(),
+                timeout=SECONDS,
+                check=False,
+                capture_output=True,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{words[0]} took over {SECONDS:g} s and was stopped"
+        except OSError as error:
+            return f"{words[0]} could not be run: {(error.strerror or str(error)).lower()}"
+        said = done.stderr.decode(errors="replace").strip()[-200:]
+        return None if done.returncode == 0 else f"{words[0]} ended with {done.returncode}: {said}"
+
+    return run
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """A server that was named is the one that is told: what it sends elsewhere is not followed."""
+
+    def redirect_request(self, *given: object, **named: object) -> None:
+        return None
+
+
+def webhook(url: str) -> Hook:
+    """A function that posts a line of JSON to a URL; it gives None, or what went wrong."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError(f"a webhook is an address such as https://example.org/hook; got {url!r}")
+    opener = urllib.request.build_opener(_Stay)
+
+    def post(text: str) -> str | None:
+        headers = {"Content-Type": "application/json", "User-Agent": "bayou"}
+        asked = urllib.request.Request(url, text.encode(), headers)
+        try:
+            with opener.open(asked, timeout=SECONDS) as answer:
+                answer.read(1)
+            return None
+        except urllib.error.HTTPError as error:
+            return f"{parts.netloc} answered {error.code}"
+        except (OSError, ValueError) as error:
+            return f"{parts.netloc} could not be told: {getattr(error, 'reason', error)}"
+
+    return post

@@ -1,0 +1,56 @@
+"""The page of a tracker in a real browser: silent, within its width, marks that open their evidence."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.browser.test_report_browser import WIDTHS, browser, pytestmark, visit  # noqa: F401
+from tests.report.test_track_report import hostile_track
+
+from bayou.report import write_track
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("track") / "track.html"
+    write_track(path, hostile_track())
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_silent_alone_and_within_its_width(visit, report, tmp_path, width, scheme):  # noqa: F811
+    page = visit(width, scheme)
+    folder = Path(os.environ.get("BAYOU_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"track-{width}-{scheme}.png", full_page=True)
+    assert page.said == []
+    assert page.asked == [report.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    shown = page.locator("#rivers .fit > svg:visible").count()
+    assert shown == 1
+    assert page.locator("#lineage .fit > svg:visible").count() == 1
+
+
+def test_a_mark_opens_its_evidence_by_mouse_and_by_key(visit):  # noqa: F811
+    page = visit()
+    mark = page.locator("#rivers svg:visible a").first
+    aim = mark.get_attribute("href")
+    assert not page.locator(f"{aim} .evidence").is_visible()
+    mark.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == aim
+    assert page.locator(f"{aim} .evidence").is_visible()
+    assert page.locator(f"{aim} .docs li").count() >= 1
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 23, 25)"
+    assert page.said == []
+
+
+def test_complete_without_scripts(visit):  # noqa: F811
+    page = visit(scripts=False)
+    assert page.locator(".change").count() >= 1
+    page.locator(".change summary").first.click()
+    assert page.locator(".change .evidence").first.is_visible()
+    assert page.locator("button, input").count() == 0

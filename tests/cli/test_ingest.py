@@ -1,0 +1,245 @@
+"""``bayou stream``: from the command line, with real models."""
+
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.samples import BEAST, FRUIT, KEEP_ALL
+
+import bayou
+
+SPACE = ["rocket", "moon", "mars", "orbit", "comet", "star"]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
+
+
+def lines(n, seed=0, space=True):
+    draw = random.Random(seed)
+    for i in range(n):
+        kind = ("beast", "fruit", "space")[i % (3 if space else 2)]
+        words = {"beast": BEAST, "fruit": FRUIT, "space": SPACE}[kind]
+        text = " ".join(draw.choices(words, k=8))
+        yield {"id": f"s{i}", "text": text, "label": kind, "size": float(i % 3)}
+
+
+def written(path, rows):
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Models of a stream that know beasts and fruit: of topics, classes, label lists, numbers."""
+    from typer.testing import CliRunner
+
+    from bayou.cli import app
+
+    folder = tmp_path_factory.mktemp("models")
+    first = written(folder / "first.jsonl", lines(80, 9, space=False))
+    lists = [row | {"label": [row["label"], "any"]} for row in lines(80, 9, space=False)]
+    several = written(folder / "several.jsonl", lists)
+    for name, kind, file, flags in (
+        ("topics", "online-lda", first, []),
+        ("classes", "online-med-lda", first, ["--label", "label"]),
+        ("lists", "online-med-lda", several, ["--label", "label"]),
+        ("numbers", "online-med-lda", first, ["--target", "size"]),
+    ):
+        words = ["fit", file, "-m", kind, "-k", "4", "-o", folder / f"{name}.bayou", *flags]
+        done = CliRunner().invoke(app, [str(word) for word in [*words, *KEEP_ALL, "-q"]])
+        assert done.exit_code == 0, done.stderr
+    return folder
+
+
+def rows(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_topics_of_a_stream_with_words_that_are_new(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(3000))
+    done = invoke("stream", models / "topics.bayou", "docs.jsonl", "-o", "out.jsonl", "--state", "s",
+                  "-o", "sqlite:///out.db#said", "--metrics", "m.prom", "--block", "512")  # fmt: skip
+    out = rows("out.jsonl")
+    assert [row["n"] for row in out] == list(range(1, 3001))
+    assert set(out[0]) == {"n", "id", "topic", "share", "unknown", "topics"}
+    assert len(out[0]["topics"]) == 3
+    assert out[2]["unknown"] == 1.0  # about space, before it was known
+    assert out[-1]["unknown"] == 0.0
+    with sqlite3.connect("out.db") as db:
+        found = db.execute("SELECT n, id, topic, row FROM said ORDER BY n").fetchall()
+    assert [json.loads(row[3]) for row in found] == out
+    assert found[7][:3] == (8, "s7", out[7]["topic"])
+    model = bayou.load("s/model.bayou")
+    assert set(model.vocabulary_) == {*FRUIT, *BEAST, *SPACE}
+    assert model.vocabulary_report().n_added == 6
+    assert "3,000 documents" in done.stderr
+    assert "bayou_stream_vocabulary_terms 18\n" in Path("m.prom").read_text()
+    newest = max(Path("s").glob("checkpoint-*"))
+    assert bayou.load(newest).vocabulary_ == model.vocabulary_  # a checkpoint is a model
+
+
+def test_it_learns_what_update_would(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(600))
+    invoke("stream", models / "classes.bayou", "docs.jsonl", "--label", "label", "--state", "s",
+           "--closed", "--block", "64")  # fmt: skip
+    invoke("update", models / "classes.bayou", "docs.jsonl", "--label", "label", "-o", "u.bayou")
+    assert Path("s/model.bayou").read_bytes() == Path("u.bayou").read_bytes()
+
+
+def test_classes_that_are_new(invoke, models, tmp_path):
+    sample = list(lines(900))
+    for row in sample[::4]:
+        del row["label"]  # not known
+    sample[5]["label"] = ["beast", "fruit"]
+    written(tmp_path / "docs.jsonl", sample)
+    invoke("stream", models / "classes.bayou", "docs.jsonl", "--label", "label", "--state", "s",
+           "-o", "out.jsonl", "--block", "100", "--min-docs", "2", "--top", "0")  # fmt: skip
+    out = rows("out.jsonl")
+    assert len(out) == 899
+    assert set(bayou.load("s/model.bayou").classes_) == {"beast", "fruit", "space"}
+    truth = {row["id"]: row.get("label") for row in sample}
+    last = [row for row in out[-200:] if truth[row["id"]] is not None]
+    assert np_mean(row["prediction"] == truth[row["id"]] for row in last) > 0.9
+    dead = rows("s/dead-letters.jsonl")
+    assert len(dead) == 1
+    assert "2 labels" in dead[0]["reason"]
+
+
+def np_mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def test_label_lists_and_numbers(invoke, models, tmp_path):
+    sample = [row | {"label": [row["label"], "any", "new"]} for row in lines(200)]
+    written(tmp_path / "docs.jsonl", sample)
+    invoke("stream", models / "lists.bayou", "docs.jsonl", "--label", "label", "--state", "s",
+           "-o", "out.jsonl", "--block", "64")  # fmt: skip
+    assert set(bayou.load("s/model.bayou").classes_) == {"beast", "fruit", "space", "any", "new"}
+    assert isinstance(rows("out.jsonl")[0]["prediction"], list)
+    sample = [
+        *lines(100),
+        {"text": "wolf", "size": 1e40},
+        {"text": "wolf", "size": "x"},
+        {"text": "bear"},
+    ]
+    written(tmp_path / "docs.jsonl", sample)
+    invoke("stream", models / "numbers.bayou", "docs.jsonl", "--target", "size", "--state", "t",
+           "-o", "numbers.jsonl", "--block", "64")  # fmt: skip
+    out = rows("numbers.jsonl")
+    assert len(out) == 101
+    assert out[-1]["id"] == 101
+    assert {"prediction", "std"} <= set(out[0])
+    assert len(rows("t/dead-letters.jsonl")) == 2
+
+
+def test_a_folder_and_standard_input(invoke, models, tmp_path):
+    for i, row in enumerate(lines(40)):
+        (tmp_path / "in" / row["label"]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / row["label"] / f"{i}.txt").write_text(row["text"])
+    invoke("stream", models / "classes.bayou", "in", "--label", "label", "--state", "s",
+           "-o", "out.jsonl")  # fmt: skip
+    assert sorted(row["id"] for row in rows("out.jsonl"))[0] == "beast/0.txt"
+
+
+def test_answers_on_standard_output(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(20))
+    done = invoke("stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "-o", "-", "-q")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()][-1] == "s19"
+
+
+def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp_path):
+    path = written(tmp_path / "docs.jsonl", lines(100))
+    words = ["stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "--block", "32"]
+    invoke(*words)
+    before = Path("s/model.bayou").read_bytes()
+    done = invoke(*words)
+    assert "Going on after 100 documents" in done.stderr
+    assert Path("s/model.bayou").read_bytes() == before
+    with path.open("a") as file:
+        file.write(json.dumps({"text": "wolf bear"}) + "\n")
+    invoke(*words)
+    assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 101
+    done = invoke(*words, "--text", "body", code=1)
+    assert "begun with another columns" in done.stderr
+    done = invoke("stream", models / "classes.bayou", *words[2:], "--label", "label", code=3)
+    assert "was not begun with" in done.stderr
+
+
+def test_mistakes(invoke, models, files, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(10))
+    topics = models / "topics.bayou"
+    assert "no such file" in invoke("stream", topics, "none.jsonl", code=1).stderr
+    assert "learns from a whole corpus" in invoke(
+        "stream", files / "lda.bayou", "docs.jsonl", "--state", "s", code=2
+    ).stderr  # fmt: skip
+    assert "no use for max_terms" in invoke(
+        "stream", topics, "docs.jsonl", "--closed", "--max-terms", "5", code=2
+    ).stderr  # fmt: skip
+    assert "more than max_terms = 3" in invoke(
+        "stream", topics, "docs.jsonl", "--max-terms", "3", "--state", "t", code=1
+    ).stderr  # fmt: skip
+    assert "names no table" in invoke(
+        "stream", topics, "docs.jsonl", "-o", "sqlite:///x.db", "--state", "u", code=1
+    ).stderr  # fmt: skip
+    Path("out.jsonl").write_text("mine\n")
+    done = invoke("stream", topics, "docs.jsonl", "-o", "out.jsonl", "--state", "v", code=1)
+    assert "holds rows already" in done.stderr
+
+
+def waited(path, n):
+    """Until a file has so many lines."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        if path.exists() and path.read_bytes().count(b"\n") >= n:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{path} did not grow")
+
+
+@posix
+def test_sigterm_is_clean_and_what_follows_is_as_if_it_had_not_been(
+    process, invoke, models, tmp_path
+):
+    sample = list(lines(500))
+    written(tmp_path / "docs.jsonl", sample[:300])
+    words = ["stream", models / "topics.bayou", "docs.jsonl", "-o", "out.jsonl", "--block", "128"]
+    one = process(*words, "--state", "s", "-f")
+    waited(tmp_path / "out.jsonl", 300)  # answers do not wait for a block to be full
+    one.send_signal(signal.SIGTERM)
+    _, err = one.communicate(timeout=60)
+    assert one.returncode == 0, err
+    assert "Stopped; the model is" in err
+    assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 256
+    written(tmp_path / "docs.jsonl", sample)
+    invoke(*words, "--state", "s")
+    same(invoke, words)
+    assert [row["id"] for row in rows("out.jsonl")] == [f"s{i}" for i in range(500)]
+
+
+def same(invoke, words):
+    """An undisturbed run gives the same files."""
+    os.rename("out.jsonl", "torn.jsonl")
+    invoke(*words, "--state", "t")
+    assert Path("out.jsonl").read_bytes() == Path("torn.jsonl").read_bytes()
+    assert Path("s/model.bayou").read_bytes() == Path("t/model.bayou").read_bytes()
+
+
+@posix
+def test_a_disk_that_is_full(process, invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(400))
+    words = ["stream", models / "topics.bayou", "docs.jsonl", "-o", "out.jsonl", "--block", "32"]
+    full = process(*words, "--state", "s", "-q")
+    resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (30_000, 30_000))  # while it is starting
+    _, err = full.communicate(timeout=120)
+    assert full.returncode == 1
+    assert "file too large" in err
+    assert Path("out.jsonl").stat().st_size == 30_000  # in the middle of a row
+    assert not list(Path("s").glob(".*.tmp"))
+    invoke(*words, "--state", "s")
+    same(invoke, words)

@@ -1,0 +1,142 @@
+"""``bayou track``: files and pipes in; alerts, a report and a model that goes on, out."""
+
+import http.server
+import json
+import sys
+import threading
+
+import pytest
+from typer.testing import CliRunner
+
+import bayou
+from bayou.cli import app
+from bayou.datasets import make_news
+from bayou.parts.trail import Alert
+
+QUICK = ("--set", "n_sweeps=25", "--min-df", "2", "--stop-words", "none")
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory):
+    """Eight weeks of news as JSON lines: a topic appears in the fifth."""
+    corpus, _ = make_news(8, 40, seed=0)
+    path = tmp_path_factory.mktemp("track") / "news.jsonl"
+    with path.open("w") as lines:
+        for d in range(corpus.n_docs):
+            row = slice(corpus.counts.indptr[d], corpus.counts.indptr[d + 1])
+            pairs = zip(corpus.counts.indices[row], corpus.counts.data[row], strict=True)
+            text = " ".join(w for v, n in pairs for w in [corpus.vocabulary[int(v)]] * int(n))
+            record = {"id": corpus.ids[d], "text": text, "when": str(corpus.times[d])}
+            lines.write(json.dumps(record) + "\n")
+    return path
+
+
+def test_from_a_file_to_alerts_a_report_and_a_model(invoke, news, tmp_path):
+    done = invoke(
+        "track", news, "--time", "when", "--slice", "week", "-k", "6", *QUICK,
+        "--alerts", "alerts.jsonl", "--report", "news.html", "-o", "news.bayou",
+    )  # fmt: skip
+    alerts = [
+        Alert.from_json(line) for line in (tmp_path / "alerts.jsonl").read_text().splitlines()
+    ]
+    assert len(done.stdout.splitlines()) == len(alerts) >= 1
+    born = next(a for a in alerts if a.kind == "born" and a.date == "2024-01-29")
+    assert f"{born.date}   born      topic {born.topic}" in done.stdout
+    page = (tmp_path / "news.html").read_text()
+    assert "What rose, what fell, what is new" in page
+    assert born.docs[0] in page
+    assert "documents wait" in done.stderr
+    model = bayou.load(tmp_path / "news.bayou")
+    kept = model.estimator_.alerts()
+    assert [a.to_json() for a in kept] == [a.to_json() for a in alerts]
+    found = model.transform(["fumulu nanifi setalu"]).argmax()
+    assert model.estimator_.topic_ids_[found] == born.topic
+
+
+def test_a_stream_that_is_cut_goes_on_as_if_it_had_not_been(invoke, news, tmp_path):
+    how = ("--time", "when", "--slice", "week", "-k", "5", *QUICK)
+    lines = news.read_text().splitlines(keepends=True)
+    invoke("track", "-", *how, "-o", "whole.bayou", input="".join(lines))
+    invoke("track", "-", *how, "-o", "half.bayou", "--keep-open", input="".join(lines[:130]))
+    half = bayou.load(tmp_path / "half.bayou").estimator_
+    assert half.n_waiting_ == 10
+    invoke(
+        "track", "-", "--time", "when", "--from", "half.bayou", "-o", "both.bayou",
+        input="".join(lines[130:]),
+    )  # fmt: skip
+    whole, both = (bayou.load(tmp_path / f"{n}.bayou").estimator_ for n in ("whole", "both"))
+    assert whole._payload().keys() == both._payload().keys()
+    for name, array in whole._payload().items():
+        assert array.tobytes() == both._payload()[name].tobytes(), name
+
+
+def test_alerts_on_standard_output_and_a_command(invoke, news, tmp_path):
+    seen = tmp_path / "seen.txt"
+    code = f"import sys; open({str(seen)!r}, 'a').write(sys.stdin.read())"
+    done = invoke(
+        "track", news, "--time", "when", "--slice", "week", "-k", "6", *QUICK, "--alerts", "-",
+        "--on-alert", f'{sys.executable} -c "{code}"',
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    assert all(json.loads(line)["kind"] for line in lines)
+    assert seen.read_text().splitlines() == lines
+
+
+def test_a_webhook_is_told_and_one_that_fails_is_not_fatal(invoke, news):
+    got, answers = [], [200]
+
+    class Ear(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(answers[0])
+            self.end_headers()
+
+        def log_message(self, *given):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Ear)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/hook"
+    how = ("track", news, "--time", "when", "--slice", "week", "-k", "6", *QUICK, "--webhook", url)
+    try:
+        done = invoke(*how)
+        assert len(got) == len(done.stdout.splitlines()) >= 1
+        answers[0] = 500
+        assert "was not passed on: 127.0.0.1" in invoke(*how).stderr
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "could not be told" in invoke(*how).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--slice", "fortnight"), "slice_by must be"),
+        (("--webhook", "ftp://127.0.0.1/x"), "a webhook is an address"),
+        (("--on-alert", ""), "is empty"),
+        (("--set", "no_such=1"), "no_such"),
+    ],
+)
+def test_mistakes_on_the_command_line(invoke, news, words, error):
+    assert error in invoke("track", news, "--time", "when", *words, code=2).stderr
+
+
+def test_data_without_dates_or_with_too_few_documents(invoke, news, files):
+    assert "need the time" in invoke("track", files / "pets.jsonl", code=1).stderr
+    done = invoke("track", news, "--time", "when", "--slice", "1000", "--keep-open", code=1)
+    assert "none of the slices is over" in done.stderr
+    assert "not a tracker" in invoke("track", news, "--from", files / "lda.bayou", code=2).stderr
+
+
+def test_slices_by_number_need_no_dates(invoke, files):
+    done = invoke("track", files / "pets.jsonl", "--slice", "40", "-k", "2", "--set", "n_sweeps=5")
+    assert "120 documents in 3 slices" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_built_in_stream_and_its_planted_events():
+    words = ["track", "builtin:news", "--slice", "week", "-k", "6"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0
+    assert "5 found, 0 missed of 5 planted events" in done.stdout

@@ -1,0 +1,112 @@
+"""Real servers on this machine alone, started for a test and ended with it."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+REDIS = shutil.which("redis-server")
+_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+POSTGRES = _POSTGRES[-1].parent if _POSTGRES else None
+
+
+class Redis:
+    """A server that keeps what it has when it is killed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.url = f"unix://{folder}/redis.sock"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [REDIS, "--port", "0", "--unixsocket", f"{self.folder}/redis.sock", "--dir", self.folder,
+             "--appendonly", "yes", "--appendfsync", "always", "--save", ""],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        import redis
+
+        self.db = redis.Redis.from_url(self.url)
+        _waited(self.db.ping)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def redis_server(folder):
+    server = Redis(str(folder))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+class Postgres:
+    """A cluster of its own; initdb refuses root, so it may run as another user."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.user = "postgres" if os.getuid() == 0 else None
+        if self.user:
+            os.chown(folder, pwd.getpwnam(self.user).pw_uid, -1)
+            for parent in self.folder.parents:
+                with contextlib.suppress(PermissionError):
+                    parent.chmod(parent.stat().st_mode | 0o011)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._run("initdb", "-D", self.folder / "data", "-A", "trust", "-U", "postgres", "-N")
+        self.url = f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
+
+    def _run(self, name, *words):
+        subprocess.run(
+            [POSTGRES / name, *words], user=self.user, cwd=self.folder, check=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def start(self):
+        flags = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={self.port}",
+                 "-c", "fsync=off", "-c", f"unix_socket_directories={self.folder}"]  # fmt: skip
+        self.process = subprocess.Popen(
+            [POSTGRES / "postgres", "-D", self.folder / "data", *flags], user=self.user,
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        import psycopg
+
+        def ask():
+            psycopg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/postgres").close()
+
+        _waited(ask)
+
+    def stop(self):
+        self.process.send_signal(2)  # fast: connections are closed
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def postgres_server(folder):
+    server = Postgres(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _waited(call):
+    until = time.monotonic() + 60.0
+    while True:
+        try:
+            call()
+        except Exception:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            return

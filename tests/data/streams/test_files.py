@@ -1,0 +1,284 @@
+"""Files and standard input as sources: from any record on, growing, rotated, packed, damaged."""
+
+import gzip
+import json
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bayou.data import DataError
+from bayou.data.streams.files import Files, Reading
+from bayou.data.streams.places import Wanted, open_sink, open_source, split
+
+NONE = np.zeros(0, np.uint64)
+
+
+def opened(paths, position=None, **how):
+    source = Files([os.fspath(path) for path in paths], Reading(**how))
+    source.begin(position, NONE)
+    return source
+
+
+def drained(source, n=3):
+    items = []
+    while not source.ended:
+        items += source.read(n, 0.0)
+    return items
+
+
+def texts(items):
+    return [item.record["text"] if item.record else item.reason for item in items]
+
+
+def lines(n, at=0):
+    return "".join(json.dumps({"text": f"t{i}"}) + "\n" for i in range(at, at + n))
+
+
+def every_position(paths, **how):
+    """Reading on from behind any record gives the records behind it, in the same words."""
+    whole = drained(opened(paths, **how))
+    for i in range(len(whole) + 1):
+        first = opened(paths, **how)
+        some = [item for _ in range(i) for item in first.read(1, 0.0)]
+        position = json.loads(json.dumps(first.position()))
+        assert some + drained(opened(paths, position, **how)) == whole
+    return whole
+
+
+def test_from_any_record_on(tmp_path):
+    path, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_text("\ufeff" + lines(4) + "\n  \n" + lines(2, 4))
+    other.write_text(lines(2, 6) + '{"text": "t8"}')  # no end of line
+    assert texts(every_position([path, other])) == [f"t{i}" for i in range(9)]
+    source = opened([path, other])
+    assert source.lag() == path.stat().st_size + other.stat().st_size
+    drained(source)
+    assert source.lag() == 0
+
+
+def test_packed_files(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(lines(3).encode()) + gzip.compress(lines(3, 3).encode()))
+    assert texts(every_position([path])) == [f"t{i}" for i in range(6)]
+    assert opened([path]).lag() is None
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(DataError, match="cut short"):
+        drained(opened([path]))
+    data = bytearray(gzip.compress(lines(3).encode()))
+    data[20] ^= 0xFF
+    path.write_bytes(bytes(data))
+    with pytest.raises(DataError, match="damaged"):
+        drained(opened([path]))
+
+
+def test_records_that_cannot_be_read(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [b'{"text": "ok"}', b"{", b"[1]", b"\xff\xfe", b'{"text": "' + b"x" * 300 + b'"}', b"7"]
+    path.write_bytes(b"\n".join([*rows, rows[0]]) + b"\n")
+    items = every_position([path], max_line_bytes=250)
+    assert [item.record is None for item in items] == [False, True, True, True, True, True, False]
+    reasons = [item.reason for item in items]
+    assert "not valid JSON" in reasons[1]
+    assert reasons[2] == reasons[5] == "expected a JSON object"
+    assert "not valid UTF-8" in reasons[3]
+    assert reasons[4] == "longer than 250 bytes"
+    assert len(items[4].raw) == 200
+    assert items[4].where.endswith("a.jsonl, line 5")
+
+
+def test_a_line_much_longer_than_it_may_be_is_not_kept(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * 3_000_000 + b"\n" + lines(1).encode() + b"y" * 1_000_000)
+    items = every_position([path], max_line_bytes=1000)
+    assert texts(items) == ["longer than 1000 bytes", "t0", "longer than 1000 bytes"]
+
+
+@pytest.mark.parametrize("semicolons", [False, True])
+def test_tables(tmp_path, semicolons):
+    path = tmp_path / "a.csv"
+    text = 'id,text\n1,"a, b"\n2,"two\nlines ""here"""\n\n3,c\n4,x,y\n5,"d"\r\n6,e'
+    path.write_text(text.replace(",", ";") if semicolons else text, newline="")
+    items = every_position([path], format="csv")
+    joint = ";" if semicolons else ","
+    assert texts(items) == [
+        f"a{joint} b", 'two\nlines "here"', "c", "3 fields, but 2 columns are named", "d", "e",
+    ]  # fmt: skip
+
+
+def test_a_quote_that_never_ends(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('id\ttext\n1\t"begun\n2\tx\n')
+    items = drained(opened([path], format="tsv"))
+    assert texts(items) == ["the file ends within quotes"]
+    path.write_text('id\ttext\n1\t"begun\n' + "2\tx\n" * 100 + '3\t"y"\n')
+    items = drained(opened([path], format="tsv", max_line_bytes=50))
+    assert items[0].reason == "a row longer than 50 bytes"
+    assert items[-1].record == {"id": "3", "text": "y"}
+    path.write_text("id\tid\n")
+    with pytest.raises(DataError, match="same name"):
+        drained(opened([path], format="tsv"))
+
+
+def test_another_file_of_the_same_name_is_noticed(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(5))
+    source = opened([path])
+    source.read(3, 0.0)
+    position = source.position()
+    path.write_text("x" + lines(5))
+    with pytest.raises(DataError, match="does not begin as it did"):
+        opened([path], position)
+    path.write_text(lines(1))
+    with pytest.raises(DataError, match="does not begin as it did"):
+        opened([path], position)
+
+
+def test_a_file_that_grows(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(2) + '{"text":')
+    source = opened([path], follow=True)
+    assert texts(source.read(9, 0.0)) == ["t0", "t1"]
+    assert source.read(9, 0.0) == []
+    position = source.position()
+    with path.open("a") as file:
+        file.write(' "t2"}\n' + lines(1, 3))
+    assert texts(source.read(9, 0.0)) == ["t2", "t3"]
+    assert texts(opened([path], position, follow=True).read(9, 0.0)) == ["t2", "t3"]
+
+    def later():
+        time.sleep(0.1)
+        with path.open("a") as file:
+            file.write(lines(1, 4))
+
+    writer = threading.Thread(target=later)
+    writer.start()
+    assert texts(source.read(9, 30.0)) == ["t4"]
+    writer.join()
+    assert not source.ended
+
+
+def test_a_file_that_is_rotated(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(3))
+    source = opened([path], follow=True)
+    assert texts(source.read(2, 0.0)) == ["t0", "t1"]
+    position = source.position()
+    path.rename(tmp_path / "a.jsonl.1")
+    assert texts(source.read(9, 0.0)) == ["t2"]
+    assert source.read(9, 0.0) == []  # its successor is not there yet
+    path.write_text(lines(2, 3))
+    assert texts(source.read(9, 0.0)) == ["t3", "t4"]
+    # interrupted before the rotation, it finds the old file beside the new one
+    again = opened([path], position, follow=True)
+    assert texts(again.read(9, 0.0) + again.read(9, 0.0)) == ["t2", "t3", "t4"]
+    again = opened([path], source.position(), follow=True)
+    assert again.read(9, 0.0) == []
+
+
+def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(1))
+    source = opened([path], follow=True)
+    assert len(source.read(9, 0.0)) == 1
+    looked = type(source._reader).replaced
+
+    def rotate(reader):
+        monkeypatch.undo()
+        with path.open("a") as file:
+            file.write(lines(1, 1))
+        path.rename(tmp_path / "old")
+        path.write_text(lines(1, 2))
+        return looked(reader)
+
+    monkeypatch.setattr(type(source._reader), "replaced", rotate)
+    assert texts(source.read(9, 0.0)) == ["t1", "t2"]
+
+
+def test_a_file_that_is_cut_short(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(3))
+    source, said = opened([path], follow=True), []
+    source.remarks = said.append
+    assert len(source.read(9, 0.0)) == 3
+    path.write_text(lines(1, 7))
+    assert texts(source.read(9, 0.0) + source.read(9, 0.0)) == ["t7"]
+    assert "cut short" in said[0]
+
+
+@pytest.fixture
+def piped(monkeypatch):
+    """Standard input is a pipe; gives its other end."""
+    ear, mouth = os.pipe()
+    kept = os.dup(0)
+    os.dup2(ear, 0)
+    os.close(ear)
+    yield mouth
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+def test_standard_input_comes_again_from_its_beginning(piped):
+    os.write(piped, lines(3).encode())
+    source = opened(["-"])
+    assert texts(source.read(2, 0.0)) == ["t0", "t1"]
+    position = source.position()
+    assert texts(source.read(9, 0.0)) == ["t2"]
+    assert source.read(9, 0.01) == []
+    assert not source.ended
+    os.write(piped, lines(4).encode())  # somebody sends all of it once more
+    again = opened(["-"], position)
+    assert texts(again.read(9, 0.0)) == ["t2", "t3"]
+    os.close(piped)
+    assert again.read(9, 0.0) == []
+    assert again.ended
+    assert again.lag() is None
+
+
+def test_another_standard_input_is_noticed(piped):
+    os.write(piped, lines(3).encode())
+    source = opened(["-"])
+    source.read(2, 0.0)
+    os.write(piped, lines(3, 5).encode())
+    with pytest.raises(DataError, match="standard input does not begin"):
+        opened(["-"], source.position())
+    os.close(piped)
+    with pytest.raises(DataError, match="standard input does not begin"):
+        opened(["-"], source.position())
+
+
+def test_addresses(tmp_path):
+    assert split("unix:///run/redis.sock?db=1#news") == (
+        "unix",
+        "unix:///run/redis.sock?db=1",
+        "news",
+    )
+    with pytest.raises(DataError, match="names no table"):
+        split("sqlite:///a.db")
+    with pytest.raises(DataError, match="names no stream"):
+        open_sink("redis://localhost")
+    path, table = tmp_path / "a.jsonl", tmp_path / "b.csv"
+    path.write_text("")
+    table.write_text("")
+    assert open_source([str(path)], Wanted()).how.format == "jsonl"
+    assert open_source([str(table)], Wanted()).how.format == "csv"
+    assert open_source([str(table)], Wanted(format="jsonl")).how.format == "jsonl"
+    with pytest.raises(DataError, match="differ in format"):
+        open_source([str(path), str(table)], Wanted())
+    with pytest.raises(DataError, match="but not"):
+        open_source([str(path), str(tmp_path)], Wanted())
+    with pytest.raises(DataError, match="stands alone"):
+        open_source([str(path), "-"], Wanted())
+    with pytest.raises(FileNotFoundError):
+        open_source([str(tmp_path / "none")], Wanted())
+    parquet = tmp_path / "a.parquet"
+    parquet.write_text("")
+    with pytest.raises(DataError, match="bayou update"):
+        open_source([str(parquet)], Wanted())
+    with pytest.raises(DataError, match="not as 'xml'"):
+        open_source([str(path)], Wanted(format="xml"))
+    path.write_bytes("{}".encode("utf-16"))
+    with pytest.raises(DataError, match="UTF-16"):
+        drained(opened([path]))

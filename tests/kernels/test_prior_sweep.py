@@ -1,0 +1,133 @@
+"""Sampling with a prior for every topic: twins, the joint, and LDA where the prior is flat."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.reference import lda
+from tests.reference import tracking as twin
+
+from bayou.kernels import alias, prior_sweep, sweep
+from bayou.parts import sampler, tracking
+from bayou.parts.topics import Tokens
+from bayou.run.shards import Workers
+
+
+def corpus(seed, n_topics=4, n_terms=7, lengths=(7, 0, 1, 12, 4)):
+    rng = np.random.default_rng(seed)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    terms = rng.integers(0, n_terms, indptr[-1]).astype(np.uint32)
+    z = rng.integers(0, n_topics, indptr[-1]).astype(np.uint16)
+    prior = rng.gamma(0.5, 1.0, (n_terms, n_topics)) + 0.01
+    return indptr, terms, z, rng.gamma(1.0, 0.5, n_topics) + 0.01, prior
+
+
+def live(z, indptr, terms, n_topics, n_terms):
+    _, n_vk, n_k = lda.counts(z, indptr, terms, n_topics, n_terms)
+    return n_vk.astype(np.float32), n_k
+
+
+@pytest.mark.parametrize("fixed", [(), (0, 2)])
+def test_sweep_is_its_twin_draw_for_draw(fixed):
+    indptr, terms, z, alpha, prior = corpus(1)
+    gain = np.ones(4)
+    gain[list(fixed)] = 0.0
+    prior[:, list(fixed)] /= prior[:, list(fixed)].sum(axis=0)
+    n_vk, n_k = live(z, indptr, terms, 4, 7)
+    expected = z.copy()
+    for step in range(3):
+        both = (prior, prior.sum(axis=0), gain)
+        prior_sweep.gibbs_sweep(z, (indptr, terms), n_vk, n_k, alpha, both, 5, step)
+        expected = twin.prior_gibbs_sweep(expected, indptr, terms, alpha, prior, gain, 5, step)
+        np.testing.assert_array_equal(z, expected)
+        np.testing.assert_array_equal(n_vk, live(z, indptr, terms, 4, 7)[0])
+
+
+def test_conditional_is_the_ratio_of_the_joint():
+    """Every topic of every token: the weight is the joint with that topic, up to a factor."""
+    indptr, terms, z, alpha, prior = corpus(2, n_topics=3, n_terms=4, lengths=(3, 2))
+    gain = np.array([1.0, 0.0, 1.0])
+    prior[:, 1] /= prior[:, 1].sum()
+    for i, d in ((0, 0), (2, 0), (4, 1)):
+        n_dk, n_vk, n_k = lda.counts(z, indptr, terms, 3, 4, without=i)
+        word = (gain * n_vk[terms[i]] + prior[terms[i]]) / (gain * n_k + prior.sum(axis=0))
+        weight = (n_dk[d] + alpha) * word
+        logs = []
+        for k in range(3):
+            other = z.copy()
+            other[i] = k
+            logs.append(twin.log_joint(other, indptr, terms, alpha, prior, gain))
+        joint = np.exp(np.array(logs) - max(logs))
+        np.testing.assert_allclose(weight / weight.sum(), joint / joint.sum(), rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_chain_visits_what_the_posterior_says():
+    indptr, terms = np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.uint32)
+    alpha, gain = np.array([0.4, 0.8]), np.array([1.0, 0.0])
+    prior = np.array([[0.3, 0.2], [0.6, 0.5], [0.2, 0.3]])
+    states = list(itertools.product(range(2), repeat=4))
+    exact = np.array(
+        [twin.log_joint(np.array(s), indptr, terms, alpha, prior, gain) for s in states]
+    )
+    exact = np.exp(exact - exact.max())
+    z = np.zeros(4, np.uint16)
+    n_vk, n_k = live(z, indptr, terms, 2, 3)
+    seen = np.zeros(len(states))
+    both = (prior, prior.sum(axis=0), gain)
+    for step in range(60_000):
+        prior_sweep.gibbs_sweep(z, (indptr, terms), n_vk, n_k, alpha, both, 3, step)
+        seen[int("".join(map(str, z)), 2)] += 1
+    np.testing.assert_allclose(seen / seen.sum(), exact / exact.sum(), atol=0.01)
+
+
+def test_a_flat_prior_draws_as_lda_does():
+    indptr, terms, z, alpha, _ = corpus(3, lengths=(30, 0, 25, 40))
+    flat = tracking.flat_prior(7, 4, 0.3)
+    one, two = z.copy(), z.copy()
+    n_vk, n_k = live(z, indptr, terms, 4, 7)
+    m_vk, m_k = live(z, indptr, terms, 4, 7)
+    with Workers(1) as workers:
+        chain = sampler.make_chain(Tokens(indptr, terms), 7, 9)
+        three, four = z.copy()[:, None], z.copy()
+        for step in range(1, 6):
+            sweep.gibbs_sweep(one, (indptr, terms), n_vk, n_k, alpha, 0.3, 9, step)
+            prior_sweep.gibbs_sweep(two, (indptr, terms), m_vk, m_k, alpha, flat, 9, step)
+            np.testing.assert_array_equal(one, two)
+            sampler.snapshot(three, chain, alpha, 0.3, step, workers.each)
+            single = flat.rows.astype(np.float32)
+            tracking._snapshot(four, chain, alpha, flat, single, step, workers.each)
+            np.testing.assert_array_equal(three[:, 0], four)
+
+
+def test_divergence_is_that_of_the_definition():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(2.0, 12).astype(np.float64)
+    q = rng.dirichlet(np.full(12, 0.5))
+    used = np.flatnonzero(counts)
+    got = prior_sweep.divergence(counts, counts.sum(), used, len(used), q)
+    assert got == pytest.approx(twin.jsd(counts / counts.sum(), q), rel=1e-10)
+
+
+def test_quiet_slices_are_urns():
+    """Without bursts a document is multinomial; with them, its variance is that of an urn."""
+    n = 3
+    q = np.array([0.5, 0.3, 0.2])
+    table = np.empty(n), np.empty(n, np.int64)
+    alias.build_alias_into(*table, q, np.empty(n, np.int64), np.empty(n, np.int64))
+    lengths, out = np.full(20, 10, np.int64), np.empty(2000)
+    means = {}
+    for burst in (1e9, 10.0):
+        prior_sweep.quiet_divergences(out, lengths, q, table, burst, 1, 0, 0)
+        means[burst] = out.mean()
+    # JSD is (cells - 1) / (8 N ln 2) for small noise, and (n_d + A) / (1 + A) times that in bursts
+    plain = 2 / (8 * 200 * np.log(2))
+    assert means[1e9] == pytest.approx(plain, rel=0.06)
+    assert means[10.0] == pytest.approx(plain * (10 + 10) / 11, rel=0.08)
+
+
+def test_documents_drawn_anew_are_as_many():
+    drawn = prior_sweep.resample(50, 3, 7)
+    assert drawn.sum() == 50
+    assert drawn.max() > 1
+    assert (drawn != prior_sweep.resample(50, 3, 8)).any()

@@ -1,0 +1,159 @@
+"""Priors, memories and tests of change, each by itself."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.reference.tracking import jsd
+
+from bayou.parts import change, slots, tracking
+from bayou.parts.topics import Tokens
+from bayou.run.shards import Workers
+
+
+@pytest.mark.parametrize("strength", [50, 500, 5000])
+def test_strength_is_recovered_by_its_evidence(strength):
+    rng = np.random.default_rng(0)
+    memory = rng.dirichlet(np.full(400, 0.1), 20).T
+    rows = np.array([rng.dirichlet(strength * m + 1e-3) for m in memory.T])
+    counts = np.array([rng.multinomial(4000, row) for row in rows]).T
+    found = tracking.estimated_strength(counts.astype(np.float32), memory.astype(np.float32), 1e-3)
+    assert found == pytest.approx(strength, rel=0.15)
+
+
+def test_weight_is_the_share_of_memory():
+    strength = tracking.weighted_strength(6000.0, 6, 0.2)
+    assert strength == pytest.approx(250.0)
+    assert strength / (strength + 1000.0) == pytest.approx(0.2)
+
+
+def test_limits_of_strength_and_rho():
+    rng = np.random.default_rng(1)
+    memory = rng.dirichlet(np.ones(5), 3).T.astype(np.float32)
+    counts = rng.poisson(30.0, (5, 3)).astype(np.float32)
+    none = np.zeros(3, bool)
+    strong = tracking.make_prior(memory, np.full(3, 1e12), 0.01, none)
+    np.testing.assert_allclose(tracking.topic_rows(counts, strong), memory, rtol=1e-4)
+    weak = tracking.make_prior(memory, np.zeros(3), 0.01, none)
+    flat = tracking.flat_prior(5, 3, 0.01)
+    np.testing.assert_allclose(weak.rows, flat.rows)
+    phi = tracking.topic_rows(counts, flat)
+    np.testing.assert_allclose(tracking.blend(memory, phi, np.zeros(3)), memory, rtol=1e-6)
+    np.testing.assert_allclose(tracking.blend(memory, phi, np.ones(3)), phi, rtol=1e-6)
+
+
+def test_a_topic_held_fast_stays_what_it_is():
+    memory = np.array([[0.9], [0.1]], np.float32)
+    held = tracking.make_prior(memory, np.array([np.inf]), 0.01, np.ones(1, bool))
+    np.testing.assert_allclose(tracking.topic_rows(np.array([[0], [50]], np.float32), held), memory)
+
+
+def test_memory_moves_as_the_handbook_says():
+    """For beta -> 0 the update is m + rho N / (S + N) (n / N - m); without tokens it stays."""
+    memory = np.array([0.5, 0.3, 0.2])
+    n, s, rho = np.array([2.0, 6.0, 12.0]), 30.0, 0.3
+    phi = (n + s * memory) / (n.sum() + s)
+    moved = tracking.blend(memory[:, None].astype(np.float32), phi[:, None], np.array([rho]))[:, 0]
+    expected = memory + rho * 20 / (30 + 20) * (n / 20 - memory)
+    np.testing.assert_allclose(moved, expected, rtol=1e-6)
+
+
+def documents(rng, n_docs, length, q, burst):
+    """Tokens of documents drawn from urns over q."""
+    terms = []
+    for _ in range(n_docs):
+        doc = []
+        for i in range(length):
+            fresh = rng.random() < burst / (burst + i)
+            doc.append(rng.choice(len(q), p=q) if fresh else doc[rng.integers(i)])
+        terms.append(doc)
+    indptr = np.arange(n_docs + 1, dtype=np.int64) * length
+    return Tokens(indptr, np.concatenate(terms).astype(np.uint32))
+
+
+@pytest.mark.parametrize("burst", [8.0, 60.0])
+def test_burstiness_is_found(burst):
+    rng = np.random.default_rng(2)
+    q = rng.dirichlet(np.full(60, 0.3))
+    tokens = documents(rng, 150, 30, q, burst)
+    z = np.zeros(len(tokens.terms), np.uint16)
+    found = change.repeats(z, tokens, 60, 1)
+    assert found.counts.sum() == 150 * 30
+    assert change.burstiness(found, q[:, None], 150) == pytest.approx(burst, rel=0.25)
+
+
+def test_drift_expects_what_chance_does_and_sees_change():
+    rng = np.random.default_rng(3)
+    q = rng.dirichlet(np.full(200, 0.3))
+    p = q.copy()
+    p[:5] = 0.0
+    p = 0.9 * p / p.sum()
+    p[:5] += 0.02
+    ratios = []
+    with Workers(1) as workers:
+        for truth in (q, p):
+            tokens = documents(rng, 60, 40, truth, 50.0)
+            z = np.zeros(len(tokens.terms), np.uint16)
+            found = change.repeats(z, tokens, 200, 1)
+            gap = change.drift(
+                found, q[:, None], 60, 50.0, np.zeros(1, np.int64), (1, 1), workers.each
+            )
+            ratios.append(float(np.log(gap.value / gap.expected)[0] / gap.spread[0]))
+    assert abs(ratios[0]) < 4
+    assert ratios[1] > 6
+
+
+def test_parts_of_the_divergence_are_told_by_word():
+    memory = np.array([0.5, 0.3, 0.1, 0.1])
+    counts = np.array([10.0, 60.0, 20.0, 10.0])
+    gained, lost = change.explained(counts, memory)
+    assert gained.tolist() == [1, 2]
+    assert lost.tolist() == [0]
+    assert jsd(counts / 100, memory) > 0
+
+
+def test_emerging_terms_by_the_beta_binomial():
+    docs = np.array([0, 2, 30, 12, 50])
+    expected = np.array([0.1, 0.0, 0.0, 0.1, 0.5])
+    p = change.emerging(docs.astype(float), 100, expected, 200.0)
+    assert p[0] == p[1] == 1.0, "terms of fewer than three documents are not judged"
+    assert p[2] < 1e-10
+    assert p[3] == pytest.approx(stats.betabinom.sf(11, 100, 20.5, 180.5))
+    assert p[4] == 1.0, "as expected"
+
+
+def test_false_discoveries():
+    assert change.rejected(np.array([0.001, 0.04, 0.03, np.nan, 0.5]), 0.05).tolist() == [
+        True, False, False, False, False,
+    ]  # fmt: skip
+    assert change.rejected(np.array([0.01, 0.02, 0.03]), 0.05).all()
+    assert not change.rejected(np.full(3, np.nan), 0.05).any()
+
+
+def test_scores_are_judged_by_the_past():
+    z = np.array([3.0])
+    assert change.usual_p(z, np.zeros(0))[0] == pytest.approx(2 * stats.norm.sf(3.0))
+    noisy = np.random.default_rng(0).normal(0, 3.0, 2000)
+    assert change.usual_p(z, noisy)[0] > 0.2
+
+
+def test_terms_and_topics_come_and_go():
+    from bayou import TopicTracker
+
+    counts = np.random.default_rng(0).poisson(0.5, (30, 12))
+    state = TopicTracker(n_topics=3, n_sweeps=4, random_state=0, window=2).fit(counts).state_
+    wide = slots.grow_terms(state, 2)
+    assert wide.memory.shape == (14, 3)
+    assert wide.past.shape == (1, 14, 3)
+    assert not wide.memory[12:].any()
+    narrow = slots.take_terms(wide, np.arange(6))
+    np.testing.assert_allclose(narrow.memory.sum(axis=0), 1.0, rtol=1e-5)
+    more = slots.add_topic(
+        wide, memory=np.full(14, 1 / 14), rows=np.full(14, 1 / 14), ids=7, doubt=0.1, tokens=10.0,
+        logit=0.0, logit_doubt=0.1,
+    )  # fmt: skip
+    assert more.ids.tolist() == [0, 1, 2, 7]
+    np.testing.assert_allclose(more.past[0, :, 3], 1 / 14)
+    assert slots.take_topics(more, np.array([3])).ids.tolist() == [7]
+    kept = slots.archived(more, 3)
+    assert kept.archive_ids.tolist() == [7]
+    assert slots.drop_archived(kept, 0).archive.shape == (14, 0)

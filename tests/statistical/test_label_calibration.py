@@ -1,0 +1,86 @@
+"""Rank calibration of the samplers of labels: the truth is one more draw from the posterior."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.kernels.test_label_sweep import laid_out, prior_of
+
+from bayou.kernels import label_links
+from bayou.parts import labels as part
+
+pytestmark = pytest.mark.slow
+N_DRAWS, THIN, BURN = 15, 12, 60
+OWN = [[0, 1], [0, 2], [1, 2], [0, 1, 2], [2], [0, 1]]
+N_TERMS, N_LABELS, N_TOPICS, LENGTH = 4, 3, 2, 6
+BETA, BETA_Y = 0.5, 0.6
+ALPHA, LINK_ALPHA = np.array([0.3, 1.1, 0.7]), np.array([0.8, 0.5])
+
+
+def drawn(rng, kind):
+    """Documents from the model's own story, and the labels of their tokens in the order of the layout."""
+    phi = rng.dirichlet(np.full(N_TERMS, BETA), N_LABELS)
+    links = rng.dirichlet(np.full(N_LABELS, BETA_Y), N_TOPICS)
+    docs, truth = [], []
+    for own in OWN if kind != "block" else [list(range(N_LABELS))] * len(OWN):
+        theta = rng.dirichlet(ALPHA[own])
+        if kind == "greedy":
+            theta = np.full(len(own), 1 / len(own))
+        z = rng.choice(own, LENGTH, p=theta)
+        if kind == "block":
+            k = rng.choice(N_TOPICS, LENGTH, p=rng.dirichlet(LINK_ALPHA))
+            z = np.array([rng.choice(N_LABELS, p=links[t]) for t in k])
+        terms = np.array([rng.choice(N_TERMS, p=phi[y]) for y in z])
+        order = np.argsort(terms, kind="stable")
+        docs.append((terms[order].tolist(), own))
+        truth += z[order].tolist()
+    return docs, np.array(truth)
+
+
+def statistic(data, z):
+    """Tokens of the first label, and pairs of neighbours with equal labels."""
+    docs = np.repeat(np.arange(len(data.docs)), np.diff(data.token_ptr))
+    labels = data.label_ids[data.label_ptr[docs] + z]
+    return float((labels == 0).sum() + 0.5 * (labels[1:] == labels[:-1]).sum())
+
+
+def place_of(data, labels):
+    docs = np.repeat(np.arange(len(data.docs)), np.diff(data.token_ptr))
+    mine = [data.label_ids[data.label_ptr[d] : data.label_ptr[d + 1]].tolist() for d in docs]
+    return np.array([own.index(y) for own, y in zip(mine, labels, strict=True)], np.int32)
+
+
+def rank(rng, kind, seed):
+    docs, truth = drawn(rng, kind)
+    data = laid_out(docs, N_TERMS, N_LABELS)
+    prior = prior_of(greedy=kind == "greedy", alpha=ALPHA, beta=BETA)
+    true = statistic(data, place_of(data, truth))
+    z = part.start_chain(data, seed)
+    chain = part.chain_counts(z, np.zeros(0, np.float32), data, prior)
+    k = np.zeros(len(z), np.uint16)
+    label_links.start_links(k, data.token_ptr, N_TOPICS, seed)
+    n_yk, n_k = np.zeros((N_LABELS, N_TOPICS), np.float32), np.zeros(N_TOPICS)
+    labels = np.zeros(len(z), np.uint32)
+    label_links.labels_of(labels, z, data.token_ptr, data.label_ptr, data.label_ids)
+    label_links.count_links(n_yk, n_k, labels, k)
+    found = []
+    for sweep in range(BURN + N_DRAWS * THIN):
+        if kind == "block":
+            label_links.block_sweep(
+                z, k, data.whole, chain.cells, chain.totals, (prior.beta, prior.vbeta),
+                (n_yk, n_k, LINK_ALPHA, BETA_Y), chain.kept, seed, sweep,
+            )  # fmt: skip
+        else:
+            part.draw(chain, data, prior, seed, sweep, False)
+        if sweep >= BURN and sweep % THIN == 0:
+            found.append(statistic(data, z))
+    ties = rng.random(len(found) + 1)
+    below = [(x, u) < (true, ties[-1]) for x, u in zip(found, ties, strict=False)]
+    return sum(below)
+
+
+@pytest.mark.parametrize("kind", ["standard", "greedy", "block"])
+def test_ranks_of_the_truth_are_uniform(kind):
+    rng = np.random.default_rng(12)
+    ranks = [rank(rng, kind, seed) for seed in range(400)]
+    counts = np.bincount(ranks, minlength=N_DRAWS + 1)
+    assert stats.chisquare(counts).pvalue > 0.001

@@ -1,0 +1,27 @@
+"""Which models of labels the laws are tried on, and what scikit-learn asks of them in vain."""
+
+from bayou import AuthorTopicModel, DependencyLDA, FastDependencyLDA, LabeledLDA
+
+SHORT = {"n_topics": 3, "n_sweeps": 6, "n_kept": 3}
+
+MODELS = [
+    LabeledLDA(inference="gibbs", n_sweeps=6, n_kept=3, n_chains=2, greedy=False),
+    LabeledLDA(n_sweeps=4, n_free_topics=2, rule="scut", prior="flat", tf="log"),
+    DependencyLDA(**SHORT),
+    FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", n_chains=2),
+    FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", greedy=False, mix=0.5),
+    AuthorTopicModel(**SHORT),
+]
+SKLEARN = [
+    LabeledLDA(n_sweeps=5),
+    DependencyLDA(**SHORT),
+    FastDependencyLDA(**SHORT),
+    AuthorTopicModel(**SHORT),
+]
+
+_NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
+
+
+def expected_to_fail(estimator):
+    """Checks of scikit-learn that cannot hold, with the reason."""
+    return {"check_decision_proba_consistency": _NEGATIVE}

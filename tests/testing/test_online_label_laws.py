@@ -1,0 +1,25 @@
+"""The laws hold for models of labels that learn from a stream."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.testing.label_models import expected_to_fail
+from tests.testing.online_label_models import ONLINE, SKLEARN_ONLINE
+
+from bayou.testing import laws
+
+
+def _cases():
+    for number, model in enumerate(ONLINE):
+        for name, check in laws(model):
+            yield pytest.param(check, id=f"{number}-{type(model).__name__}-{name}")
+
+
+@pytest.mark.parametrize("check", list(_cases()))
+def test_law(check):
+    check()
+
+
+@pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
+@parametrize_with_checks(SKLEARN_ONLINE, expected_failed_checks=expected_to_fail)
+def test_sklearn(estimator, check):
+    check(estimator)
