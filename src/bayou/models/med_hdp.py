@@ -64,10 +64,12 @@ class _MedHDP(MarginEstimator, abstract=True):
 
     def _start(self, data: chains.Data, p: SimpleNamespace, each: Each) -> State:
         by, chain = self._growth(p), data.chains[0]
-        multi = p.kind == "multi-label"
-        how = first_pass.settings(chain.loss, multi, int(p.n_topics), p.tf, bool(p.idf), by)
-        examples = _examples(data, p.kind == "regression")
-        begin = first_pass.first_topics(examples, chain.n_terms, how, self.seed_, each)
+        begin = first_pass.no_topics(chain.n_terms, int(p.n_topics))
+        if p.kind != "regression":
+            multi = p.kind == "multi-label"
+            how = first_pass.settings(multi, int(p.n_topics), p.tf, bool(p.idf), by)
+            examples = _examples(data)
+            begin = first_pass.first_topics(examples, chain.n_terms, how, self.seed_, each)
         return growing_chain.start(chain, begin, by, self.seed_, each)
 
     def _sweep(self, state: State, data: chains.Data, p: SimpleNamespace, each: Each) -> State:
@@ -106,21 +108,19 @@ class _MedHDP(MarginEstimator, abstract=True):
         self.topic_ids_, self.n_topics_course_ = ids, course
 
 
-def _examples(data: chains.Data, numbers: bool) -> Examples:
+def _examples(data: chains.Data) -> Examples:
     """The documents in the order of the chain, as a stream has them."""
     chain, counts = data.chains[0], data.corpus.counts
     known = chain.cost > 0.0
-    truth = np.where(known, chain.y.astype(np.float64), np.nan)
-    y = truth if numbers else np.nan_to_num(truth).astype(np.int8)
-    cost = np.where(known.any(axis=1), 164.0 if numbers else 1.0, 0.0)
+    y = np.where(known, chain.y, 0.0).astype(np.int8)
     parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
+    cost = np.where(known.any(axis=1), 1.0, 0.0)
     every = Examples(*parts, counts.data.astype(np.float64), y, cost)
-    rows = pa.take(every, data.order)
-    return rows._replace(y=y, costs=cost)  # which are in that order already
+    return pa.take(every, data.order)._replace(y=y, costs=cost)  # in that order already
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPClassifier(_MedHDP, MarginClassifier):
+class MedHDPClassifier(MarginClassifier, _MedHDP):
     """Max-margin topic model for classes or labels that finds the number of its topics.
 
     Parameters
@@ -170,7 +170,7 @@ class MedHDPClassifier(_MedHDP, MarginClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPRegressor(_MedHDP, MarginRegressor):
+class MedHDPRegressor(MarginRegressor, _MedHDP):
     """Max-margin topic model for numbers that finds the number of its topics.
 
     Parameters
@@ -196,6 +196,8 @@ class MedHDPRegressor(_MedHDP, MarginRegressor):
 
     n_topics: int = 10
     alpha: float = 1.0
+    gamma: float = 0.1
+    beta: float = 0.1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -84,7 +84,7 @@ class _MedLDA(MarginEstimator, abstract=True):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedLDAClassifier(_MedLDA, MarginClassifier):
+class MedLDAClassifier(MarginClassifier, _MedLDA):
     """Max-margin topic model for classes, or for several labels a document.
 
     Parameters
@@ -202,7 +202,7 @@ def _default_topics(kind: str, n_tasks: int) -> int:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedLDARegressor(_MedLDA, MarginRegressor):
+class MedLDARegressor(MarginRegressor, _MedLDA):
     """Max-margin topic model for numbers, one or several a document.
 
     Targets are brought to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and

@@ -1,15 +1,16 @@
-"""Where a chain begins that is to find the number of its topics: one pass of the online model.
+"""Where a chain begins that is to find the number of its topics: one pass of the online model, or nowhere.
 
 A chain that begins at random topics finds hardly any new ones: each is born of one token, against topics that
-have thousands. Along a stream topics are born while all of them are small. Where a chain begins does not
-change what it converges to.
+have thousands. Along a stream topics are born while all of them are small. Classes want many topics, and the
+pass is worth it; numbers want few, and beginning at random was better. Where a chain begins does not change
+what it converges to.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bayou.kernels import response
+from bayou.kernels.response import HINGE
 from bayou.parts import online_batch, online_margin, online_state
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.growth import Growth
@@ -20,16 +21,19 @@ from bayou.parts.topics import F32, F64, Each
 BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # as `OnlineMedHDPClassifier` has them
 
 
-def settings(loss: int, multi_label: bool, n_topics: int, tf: str, idf: bool, by: Growth) -> How:
-    """The defaults of the online model for classes (any loss of theirs) or for numbers."""
-    numbers = loss == response.INSENSITIVE
+def settings(multi_label: bool, n_topics: int, tf: str, idf: bool, by: Growth) -> How:
+    """The defaults of the online model for classes, whatever the loss of the chain."""
     return How(
-        gibbs=True, loss=loss if numbers else response.HINGE, width=1e-3 if numbers else 164.0,
-        variance=4e-5 if numbers else 1.0, floor=1000.0, shared=not numbers,
+        gibbs=True, loss=HINGE, width=164.0, variance=1.0, floor=1000.0, shared=True,
         positive=0.0 if multi_label else 1.0, alpha=np.ones(n_topics), beta=BETA, n_rounds=1,
         n_sweeps=SWEEPS, burn_in=0, ghosts=1.0, decay=1.0, tf=tf, idf=idf,
         growth=by._replace(least=LEAST),
     )  # fmt: skip
+
+
+def no_topics(n_terms: int, n_topics: int) -> tuple[F32, F64]:
+    """Topics that are all alike, under which tokens are drawn at random."""
+    return np.full((n_terms, n_topics), 1.0 / n_terms, np.float32), np.ones(n_topics)
 
 
 def first_topics(
