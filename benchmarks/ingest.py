@@ -155,7 +155,7 @@ def kills(n: int, real: bool) -> None:
     how = "the command line started anew each time" if real else "forked, so that a start is quick"
     print(f"\n### SIGKILL at {n} random moments of one run ({how})\n", flush=True)
     with tempfile.TemporaryDirectory() as name:
-        said, _ = compare(Path(name, "run"), n_docs=30 * n, block=16, n_kills=n, real=real)
+        said, _ = compare(Path(name, "run"), n_docs=60 * n, block=16, n_kills=n, real=real)
     print(said, flush=True)
 
 

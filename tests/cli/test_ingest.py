@@ -147,6 +147,17 @@ def test_a_folder_and_standard_input(invoke, models, tmp_path):
     assert sorted(row["id"] for row in rows("out.jsonl"))[0] == "beast/0.txt"
 
 
+def test_update_goes_on_growing(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(64, space=False))
+    written(tmp_path / "more.jsonl", lines(64))
+    invoke("stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "--block", "32")
+    assert not set(SPACE) & set(bayou.load("s/model.bayou").vocabulary_)
+    invoke("update", "s/model.bayou", "more.jsonl", "-o", "m.bayou", "--checkpoint-dir", "c")
+    model = bayou.load("m.bayou")
+    assert set(SPACE) <= set(model.vocabulary_)
+    assert (model.growth.every, model.account_.n_docs) == (32, 128)
+
+
 def test_answers_on_standard_output(invoke, models, tmp_path):
     written(tmp_path / "docs.jsonl", lines(20))
     done = invoke("stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "-o", "-", "-q")

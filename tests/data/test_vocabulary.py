@@ -58,3 +58,13 @@ def test_refusals(terms, why):
 def test_an_unknown_term():
     with pytest.raises(DataError, match="'x' is not one of the 1 terms"):
         Vocabulary(["a"]).index("x")
+
+
+def test_a_revision_is_the_vocabulary_of_those_terms():
+    old = Vocabulary(["ape", "bee", "cat"])
+    made = old.revised([2, 0], ["dog"])
+    assert made == Vocabulary(["cat", "ape", "dog"])
+    assert [made.index(term) for term in made] == [0, 1, 2]
+    assert made.numbers == {"cat": 0, "ape": 1, "dog": 2}
+    assert made.missing(["bee", "dog", "bee"]) == {"bee"}
+    assert old.terms == ("ape", "bee", "cat")

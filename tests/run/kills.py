@@ -104,16 +104,15 @@ def ended(pid, seconds):
         time.sleep(0.001)
 
 
-def signs(folder):
-    """What changes when a run has begun in earnest."""
-    log, state = Path(folder, "log"), Path(folder, "state")
-    names = sorted(path.name for path in state.glob("checkpoint-*")) if state.exists() else []
-    return log.stat().st_size if log.exists() else 0, names[-1:]
+def newest(folder):
+    """The last checkpoint."""
+    state = Path(folder, "state")
+    return max((path.name for path in state.glob("checkpoint-*")), default="")
 
 
 def alive(pid, folder, before):
-    """Wait for the first sign of a run; gives the exit code if it has ended already."""
-    while signs(folder) == before:
+    """Wait for the first checkpoint of a run; gives the exit code if it has ended already."""
+    while newest(folder) == before:
         code = ended(pid, 0.0)
         if code is not None:
             return code
@@ -125,10 +124,10 @@ def disturbed(folder, begin, words, n_kills, moments, draw):
     """Run to the end through so many kills: a few while it starts, most of them all along."""
     killed, (idle, step) = 0, moments
     while killed < n_kills:
-        before = signs(folder)
+        before = newest(folder)
         pid, code = begin(folder, words), None
         if draw.random() < 0.2:
-            code = ended(pid, draw.uniform(0.0, idle))
+            code = ended(pid, draw.uniform(0.0, 1.2 * idle))
         else:
             code = alive(pid, folder, before)
             if code is None:

@@ -117,7 +117,8 @@ def _resumed(
     found = model_file.load_text_model(kept, threads)
     n_docs = stream.seen(found) - stream.seen(model)
     same = found.estimator_.get_params() == model.estimator_.get_params()
-    if not same or n_docs < 0 or list(found.vocabulary_) != list(model.vocabulary_):
+    grows = found.growth is not None and found.growth == model.growth
+    if not same or n_docs < 0 or not (grows or found.vocabulary_ == model.vocabulary_):
         raise ModelFileError(
             f"the checkpoint {kept} was not made from this model; give the model it was made from, "
             "or remove the checkpoint"

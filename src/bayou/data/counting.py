@@ -57,8 +57,7 @@ def count_tokens(
                 "min_df, max_df and max_features choose a vocabulary; "
                 "leave them out when the vocabulary is given"
             )
-        found = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-        return _count(documents, found, grow=False), vocabulary
+        return _count(documents, vocabulary.numbers, grow=False), vocabulary
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a new term gets the next number
     counts = _count(documents, numbers, grow=True)
@@ -84,7 +83,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _count(documents: Iterable[Iterable[str]], found: dict[str, int], *, grow: bool) -> CSR:
+def _count(documents: Iterable[Iterable[str]], found: Mapping[str, int], *, grow: bool) -> CSR:
     if isinstance(documents, str | bytes):
         raise DataError("expected a list of token lists, got one string")
     indptr, indices, data = array("q", [0]), array("i"), array("f")

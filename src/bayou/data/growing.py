@@ -88,7 +88,7 @@ class Account:
     evidence : int64 array (terms,)
         Documents that each term was in, as far as they are remembered.
     strangers : dict of str to int
-        The same of words without a column, at most as many as there may be columns after a revision.
+        The same of words without a column, after a revision at most twice as many as there may be columns.
     n_docs, mass : int
         Documents so far, and those of them that are remembered.
     n_added, n_dropped : int
@@ -166,8 +166,8 @@ class Account:
         return keep.astype(np.int64), tuple(sorted(word for _, word in chosen))
 
     def _forget(self) -> None:
-        """No more strangers than terms: those of least evidence go."""
-        if len(self.strangers) > self.growth.max_terms:
+        """Of too many strangers, half; those of least evidence go."""
+        if len(self.strangers) > 2 * self.growth.max_terms:
             order = sorted((-n, word) for word, n in self.strangers.items())
             self.strangers = {word: -n for n, word in order[: self.growth.max_terms]}
 
@@ -225,8 +225,7 @@ def _count(value: Any) -> int:
 
 def grown(vocabulary: Vocabulary, revision: Revision) -> Vocabulary:
     """The vocabulary after a revision."""
-    terms = vocabulary.terms
-    return Vocabulary([*(terms[v] for v in revision.keep.tolist()), *revision.new])
+    return vocabulary.revised(revision.keep.tolist(), revision.new)
 
 
 def opened(growth: Any, n_terms: int, first: Corpus | None) -> Account:

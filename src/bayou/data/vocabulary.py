@@ -1,6 +1,6 @@
 """Terms and their numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import overload
 
 from bayou.data.errors import DataError
@@ -57,6 +57,18 @@ class Vocabulary:
         """Return the number of a term, or ``default`` when the term is unknown."""
         return self._index.get(term, default)
 
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of every term; not to be changed."""
+        return self._index
+
+    def revised(self, keep: Iterable[int], new: Iterable[str]) -> "Vocabulary":
+        """Some of the terms, by their numbers, then others that are none of them."""
+        made = object.__new__(Vocabulary)
+        made._terms = (*map(self._terms.__getitem__, keep), *new)
+        made._index = dict(zip(made._terms, range(len(made._terms)), strict=True))
+        return made
+
     def missing(self, words: Iterable[str]) -> set[str]:
         """Those of the words that are no terms."""
         index = self._index
@@ -79,7 +91,7 @@ class Vocabulary:
         return isinstance(term, str) and term in self._index
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._terms == other._terms
+        return self is other or (isinstance(other, Vocabulary) and self._terms == other._terms)
 
     def __hash__(self) -> int:
         return hash(self._terms)
