@@ -248,7 +248,7 @@ def warm() -> None:
 
 
 EVENTS = {
-    "sotu": ("5 years", 20, [
+    "sotu": ({"slice_by": "5 years", "n_topics": 20}, [
         ("Mexican War", "1845", {"mexico", "mexican", "california"}),
         ("Kansas", "1855", {"kansas"}),
         ("Civil War and emancipation", "1860", {"slaves", "emancipation", "rebellion", "slavery"}),
@@ -261,7 +261,7 @@ EVENTS = {
         ("Cold War, atomic energy", "1950", {"communist", "atomic", "kremlin", "soviet"}),
         ("11 September, Iraq", "2000", {"terrorist", "terrorists", "iraq", "terror"}),
     ]),
-    "nyt_headlines": ("year", 15, [
+    "nyt_headlines": ({"slice_by": "year", "n_topics": 15, "min_tokens": 50}, [  # 150 tokens a topic and year
         ("impeachment", "1998", {"impeachment", "lewinsky", "clinton", "starr"}),
         ("Kosovo", "1999", {"kosovo", "nato", "serb", "serbs"}),
         ("election and recount", "2000", {"florida", "recount", "bush", "gore", "vote", "votes"}),
@@ -275,9 +275,9 @@ EVENTS = {
 
 def events(seed: int) -> None:
     """Events that a reader knows, as alerts in the right slice."""
-    for name, (width, k, known) in EVENTS.items():
+    for name, (how, known) in EVENTS.items():
         corpus = load_corpus(name, vectorizer=Vectorizer(stop_words="english", min_df=3))
-        model = TopicTracker(n_topics=k, slice_by=width, random_state=seed).fit(corpus)
+        model = TopicTracker(random_state=seed, **how).fit(corpus)
         print(f"\n### {name}: {model.state_.step} slices, {len(model.alerts())} alerts\n")
         print("| event | slice | alerts |\n| --- | --- | --- |")
         for what, year, words in known:
