@@ -2,6 +2,7 @@
 
     python benchmarks/tracking.py                                   everything
     python benchmarks/tracking.py --only quality --data nyt_headlines
+    python benchmarks/tracking.py --only quality --data sotu --small
     python benchmarks/tracking.py --only events
 
 Data come from the folder in BAYOU_DATA. A tenth of every slice's documents is held out and scored by document
@@ -12,9 +13,11 @@ CPU seconds of one thread for learning all slices, compiling before the clock. T
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -31,7 +34,7 @@ ALPHA = 0.1
 WIDTHS = {
     "sotu": "20 years", "newsarticles2017": "2 weeks", "nyt_headlines": "year", "arxiv_cs": "2 years",
 }  # fmt: skip
-TOPICS = {"sotu": 20, "newsarticles2017": 20, "nyt_headlines": 20, "arxiv_cs": 20}
+TOPICS = 20
 
 
 class Stream(NamedTuple):
@@ -39,6 +42,7 @@ class Stream(NamedTuple):
     train: list[Corpus]  # by slice
     test: list[Corpus]
     whole: Corpus  # training documents of all slices
+    valid: tuple[Corpus, ...] = ()  # further documents of the slices, to choose settings by
 
 
 def stream(name: str, max_docs: int) -> Stream:
@@ -70,6 +74,23 @@ def by_evidence(data: Stream, k: int, seed: int) -> Iterator[Any]:
     return tracker(data, k, seed, strength="estimate")
 
 
+def chosen(data: Stream, k: int, seed: int) -> Iterator[Any]:
+    """Weight and beta by documents that are in neither part; choosing is not on the clock of the others."""
+    best, how = -np.inf, {}
+    for weight in (0.2, 0.5, 0.8):
+        for beta in (0.01, 0.1, 0.3):
+            given = {"weight": weight, "beta": beta}
+            steps = tracker(data, k, seed, **given)
+            found = [
+                completion(phi, held) for (_, phi), held in zip(steps, data.valid, strict=True)
+            ]
+            score = sum(s for s, _ in found) / sum(n for _, n in found)
+            if score > best:
+                best, how = score, given
+    print(f"chosen on validation documents: {how}", file=sys.stderr)
+    return tracker(data, k, seed, **how)
+
+
 def independent(data: Stream, k: int, seed: int) -> Iterator[Any]:
     for t, corpus in enumerate(data.train):
         how = {"inference": "snapshot", "n_sweeps": 100, "burn_in": 50, "n_threads": 1}
@@ -95,7 +116,6 @@ def dt_model(data: Stream, k: int, seed: int, sweeps: int = 100) -> Iterator[Any
     for t, corpus in enumerate(data.train):
         for words in documents(corpus, names):
             model.add_doc(words, timepoint=t)
-    model.train(0)
     model.train(sweeps, workers=1)
     place = np.array([int(w) for w in model.used_vocabs])
     for t in range(len(data.train)):
@@ -138,9 +158,11 @@ def documents(corpus: Corpus, names: list[str]) -> Iterator[list[str]]:
 MODELS: dict[str, Callable[..., Iterator[Any]]] = {
     "TopicTracker": tracker,
     "the same, strength by evidence": by_evidence,
+    "the same, weight and beta by validation": chosen,
     "LDA, each slice alone": independent,
     "OnlineLDA": online,
-    "tomotopy DTModel": dt_model,
+    "tomotopy DTModel, 100 sweeps": dt_model,
+    "tomotopy DTModel, 1,000 sweeps": partial(dt_model, sweeps=1000),
     "gensim LdaSeqModel": lda_seq,
 }
 
@@ -180,43 +202,36 @@ def measured(
 
 
 def small(data: Stream) -> Stream:
-    """A size that LdaSeqModel can do: 100 documents of each of four slices, the 1,000 most frequent terms."""
-    chosen = np.linspace(0, len(data.train) - 1, 4).round().astype(int)
-    terms = np.sort(np.argsort(-data.whole.term_counts(), kind="stable")[:1000])
+    """A size that LdaSeqModel can do: 100 documents of each of four slices, the 500 most frequent terms."""
+    large = [t for t, corpus in enumerate(data.train) if corpus.n_docs >= 150]
+    slices = [large[i] for i in np.linspace(0, len(large) - 1, 4).round().astype(int)]
+    terms = np.sort(np.argsort(-data.whole.term_counts(), kind="stable")[:500])
 
     def cut(corpus: Corpus, n: int) -> Corpus:
         return Corpus.from_matrix(corpus.counts[:n][:, terms], ids=(corpus.ids or ())[:n])
 
-    train = [cut(data.train[t], 100) for t in chosen]
-    test = [cut(data.test[t], 50) for t in chosen]
-    return Stream(f"{data.name}, small", train, test, cut(data.whole, data.whole.n_docs))
+    train = [cut(data.train[t], 100) for t in slices]
+    test = [cut(data.test[t], 50) for t in slices]
+    valid = tuple(cut(data.train[t][100:], 100) for t in slices)
+    return Stream(f"{data.name}, small", train, test, cut(data.whole, data.whole.n_docs), valid)
 
 
-PEERS = ("TopicTracker", "the same, strength by evidence", "tomotopy DTModel", "gensim LdaSeqModel")
+LARGE = tuple(name for name in MODELS if "validation" not in name and "gensim" not in name)
+PEERS = (
+    "TopicTracker",
+    "the same, strength by evidence",
+    "the same, weight and beta by validation",
+    "tomotopy DTModel, 1,000 sweeps",
+    "gensim LdaSeqModel",
+)
 
 
-def quality(names: list[str], max_docs: int, seed: int) -> None:
+def quality(data: Stream, models: list[str] | None, is_small: bool, seed: int) -> None:
     warm()
-    for name in names:
-        data = stream(name, max_docs)
-        table(
-            data,
-            TOPICS[name],
-            seed,
-            ("TopicTracker", "LDA, each slice alone", "OnlineLDA", "tomotopy DTModel"),
-        )
-        if name == names[0]:
-            table(
-                small(data),
-                5,
-                seed,
-                (
-                    "TopicTracker",
-                    "the same, strength by evidence",
-                    "tomotopy DTModel",
-                    "gensim LdaSeqModel",
-                ),
-            )
+    if is_small:
+        table(small(data), 5, seed, tuple(models or PEERS))
+    else:
+        table(data, TOPICS, seed, tuple(models or LARGE))
 
 
 def table(data: Stream, k: int, seed: int, models: tuple[str, ...]) -> None:
@@ -248,7 +263,7 @@ def warm() -> None:
 
 
 EVENTS = {
-    "sotu": ("5 years", 20, [
+    "sotu": ({"slice_by": "5 years", "n_topics": 20}, [
         ("Mexican War", "1845", {"mexico", "mexican", "california"}),
         ("Kansas", "1855", {"kansas"}),
         ("Civil War and emancipation", "1860", {"slaves", "emancipation", "rebellion", "slavery"}),
@@ -261,7 +276,7 @@ EVENTS = {
         ("Cold War, atomic energy", "1950", {"communist", "atomic", "kremlin", "soviet"}),
         ("11 September, Iraq", "2000", {"terrorist", "terrorists", "iraq", "terror"}),
     ]),
-    "nyt_headlines": ("year", 15, [
+    "nyt_headlines": ({"slice_by": "year", "n_topics": 15, "min_tokens": 50}, [  # 150 tokens a topic and year
         ("impeachment", "1998", {"impeachment", "lewinsky", "clinton", "starr"}),
         ("Kosovo", "1999", {"kosovo", "nato", "serb", "serbs"}),
         ("election and recount", "2000", {"florida", "recount", "bush", "gore", "vote", "votes"}),
@@ -275,9 +290,9 @@ EVENTS = {
 
 def events(seed: int) -> None:
     """Events that a reader knows, as alerts in the right slice."""
-    for name, (width, k, known) in EVENTS.items():
+    for name, (how, known) in EVENTS.items():
         corpus = load_corpus(name, vectorizer=Vectorizer(stop_words="english", min_df=3))
-        model = TopicTracker(n_topics=k, slice_by=width, random_state=seed).fit(corpus)
+        model = TopicTracker(random_state=seed, **how).fit(corpus)
         print(f"\n### {name}: {model.state_.step} slices, {len(model.alerts())} alerts\n")
         print("| event | slice | alerts |\n| --- | --- | --- |")
         for what, year, words in known:
@@ -290,11 +305,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", choices=("quality", "events"))
     parser.add_argument("--data", action="append", choices=tuple(WIDTHS))
-    parser.add_argument("--max-docs", type=int, default=6000)
+    parser.add_argument(
+        "--models", nargs="+", choices=tuple(MODELS), help="of the large tables; else all"
+    )
+    parser.add_argument(
+        "--small", action="store_true", help="the size that LdaSeqModel can do, alone"
+    )
+    parser.add_argument("--max-docs", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     if given.only in (None, "quality"):
-        quality(given.data or list(WIDTHS), given.max_docs, given.seed)
+        for name in given.data or WIDTHS:
+            quality(stream(name, given.max_docs), given.models, given.small, given.seed)
     if given.only in (None, "events"):
         events(given.seed)
 

@@ -129,9 +129,15 @@ def test_data_without_dates_or_with_too_few_documents(invoke, news, files):
     assert "not a tracker" in invoke("track", news, "--from", files / "lda.bayou", code=2).stderr
 
 
-def test_slices_by_number_need_no_dates(invoke, files):
-    done = invoke("track", files / "pets.jsonl", "--slice", "40", "-k", "2", "--set", "n_sweeps=5")
+def test_slices_by_number_need_no_dates_and_update_sends_back_to_track(invoke, files):
+    how = ("--slice", "40", "-k", "2", "--set", "n_sweeps=5", "-o", "pets.bayou")
+    done = invoke("track", files / "pets.jsonl", *how)
     assert "120 documents in 3 slices" in done.stderr
+    said = invoke("update", "pets.bayou", files / "pets.jsonl", code=2).stderr
+    assert "bayou track FILE --from" in " ".join(said.split())
+    assert len(invoke("topics", "pets.bayou").stdout.splitlines()) >= 2
+    rows = invoke("predict", "pets.bayou", files / "pets.jsonl").stdout.splitlines()
+    assert len(rows) == 120
 
 
 @pytest.mark.slow

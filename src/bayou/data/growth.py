@@ -1,15 +1,21 @@
 """A vocabulary that grows with a stream of documents, up to a cap, and forgets terms that died out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import CSR, moved
+from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 class Dropped(NamedTuple):
@@ -51,6 +57,100 @@ class Waiting:
         for name in sorted(self.docs, key=lambda n: (self.last[n], self.docs[n], n))[:extra]:
             del self.docs[name], self.last[name]
         return extra
+
+
+class Terms:
+    """The columns of a stream's counts by name, terms that wait for one, and what was left out.
+
+    Without names (``named`` false) the columns are what they are.
+    """
+
+    def __init__(self) -> None:
+        self.named = False
+        self.names: Vocabulary | None = None
+        self.waiting = Waiting()
+        self.dropped = Dropped()
+
+    def meet(
+        self, corpus: Corpus, step: int, least: int, given: Iterable[str], most: int | None
+    ) -> int:
+        """Give columns to terms that have been in ``least`` documents; how many got one.
+
+        The first slice gives one to the terms in ``given`` too, and to all that it has where none is ready.
+        """
+        if not self.named or corpus.vocabulary is None:
+            return 0
+        mine = self.names or Vocabulary(())
+        docs = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
+        strange = [v for v, name in enumerate(corpus.vocabulary) if docs[v] and name not in mine]
+        found = [corpus.vocabulary[v] for v in strange]
+        ready = self.waiting.meet(found, docs[strange].tolist(), step, least)
+        if not mine:
+            ready = sorted({*ready, *given}) or sorted(found)
+        if ready:
+            self.names = Vocabulary([*mine, *ready])
+        lost = self.waiting.forget(most or 4 * max(len(self.names or ()), 10_000))
+        self.dropped = self.dropped._replace(n_waiting_lost=self.dropped.n_waiting_lost + lost)
+        return len(ready)
+
+    def counts(self, corpus: Corpus) -> CSR:
+        """The counts of documents in these columns; tokens of other terms are counted as left out."""
+        if not self.named or self.names is None:
+            return corpus.counts
+        kept = over(corpus, self.names)
+        left = round(corpus.n_tokens - float(kept.data.sum(dtype=np.float64)))
+        self.dropped = self.dropped._replace(n_tokens=self.dropped.n_tokens + left)
+        return kept
+
+    def outlive(
+        self, usual: Floats, unmet: Ints, forget_after: int | None, most: int | None
+    ) -> Ints | None:
+        """Columns that stay, if any has to go: terms unmet for too long, then the least frequent."""
+        if not self.named or self.names is None:
+            return None
+        old = np.zeros(len(usual), bool)
+        if forget_after is not None:
+            old = unmet >= forget_after
+            old &= ~old.all()
+        capped = np.zeros(len(usual), bool)
+        if most is not None and (~old).sum() > most:
+            order = np.lexsort((np.arange(len(usual)), -np.where(old, -1.0, usual)))
+            capped[order[most:]] = True
+            capped &= ~old
+        keep = np.flatnonzero(~old & ~capped)
+        if len(keep) == len(usual):
+            return None
+        names = self.names
+        self.names = Vocabulary(names[int(v)] for v in keep)
+        n_aged, n_capped = self.dropped.n_aged, self.dropped.n_capped
+        self.dropped = self.dropped._replace(
+            n_aged=n_aged + int(old.sum()), n_capped=n_capped + int(capped.sum())
+        )
+        return keep
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything as arrays, for a model file."""
+        waiting = sorted(self.waiting.docs)
+        names = {} if self.names is None else {"vocabulary": pack_strings(self.names)}
+        return {
+            **names,
+            "waiting.names": pack_strings(waiting),
+            "waiting.docs": np.array([self.waiting.docs[n] for n in waiting], np.int64),
+            "waiting.last": np.array([self.waiting.last[n] for n in waiting], np.int64),
+            "dropped": np.array(self.dropped, np.int64),
+            "named": np.array(self.named),
+        }
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `arrays` gave; the names are read by whoever knows how many there must be."""
+        try:
+            waiting = unpack_strings(arrays["waiting.names"])
+            counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
+            both = (dict(zip(waiting, values, strict=True)) for values in (counts, last))
+            self.waiting, self.named = Waiting(*both), bool(arrays["named"])
+            self.dropped = Dropped(*(int(n) for n in arrays["dropped"]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelFileError(f"the terms that wait cannot be read: {error}") from None
 
 
 def joined(corpora: Sequence[Corpus]) -> Corpus:

@@ -29,17 +29,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.calendar import parse_width, slice_name
-from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, ModelFileError
-from bayou.data.growth import Dropped, Waiting, over
+from bayou.data.errors import DataError
+from bayou.data.growth import Dropped, Terms
 from bayou.data.intake import Due, Intake, with_times
 from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import runtime
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import alerting, slice_step, slots, topics, trail
-from bayou.parts.slots import State
-from bayou.parts.topics import F32, I64, Each
+from bayou.parts.slots import State, fixed_topics
+from bayou.parts.topics import I64, Each
 from bayou.parts.trail import Alert, Courses, Slices
 from bayou.posterior import Posterior, unpack_vocabulary
 from bayou.run import checkpoint, loop
@@ -258,6 +257,11 @@ class TopicTracker(TopicEstimator):
         return self.state_.ids.copy()
 
     @property
+    def dropped_(self) -> Dropped:
+        """What the vocabulary has left out."""
+        return self._terms.dropped
+
+    @property
     def topic_names_(self) -> dict[int, str]:
         """Names of the fixed topics by their permanent numbers."""
         return dict(enumerate(self.fixed or {}))
@@ -296,22 +300,20 @@ class TopicTracker(TopicEstimator):
             if name in vars(self):
                 delattr(self, name)
         self._intake = Intake(parse_width(p.slice_by), p.grace, p.late)
-        self._names: Vocabulary | None = None
-        self._waiting, self.dropped_ = Waiting(), Dropped()
-        self._trail, self._named = trail.Trail(), False
+        self._terms, self._trail = Terms(), trail.Trail()
 
     def _documents(self, X: Any, *, reset: bool) -> Corpus:
         """Documents with their own terms where those have names, else in the columns of the model."""
-        if isinstance(X, Corpus) and X.vocabulary is not None and (reset or self._named):
+        if isinstance(X, Corpus) and X.vocabulary is not None and (reset or self._terms.named):
             if X.n_docs == 0 or (reset and X.n_terms == 0):
                 raise DataError("the corpus has no documents or no terms; give at least one")
             if reset:
-                self._named = True
-                self._names = X.vocabulary if self.min_docs == 1 else None
+                self._terms.named = True
+                self._terms.names = X.vocabulary if self.min_docs == 1 else None
             return X
         corpus = self._corpus(X, reset=reset)
         if reset:
-            self._names = corpus.vocabulary
+            self._terms.names = corpus.vocabulary
         return corpus
 
     def _learn(self, *, all: bool = False) -> Self:
@@ -337,78 +339,40 @@ class TopicTracker(TopicEstimator):
     def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
         """Find columns for the terms, learn, tell, and let go of terms that have died out."""
         state: State | None = getattr(self, "state_", None)
-        n_new = self._meet(due.corpus, p, 0 if state is None else state.step)
-        if self._named and not self._names:
+        step = 0 if state is None else state.step
+        given = (topic for topic in (p.fixed or {}).values() if isinstance(topic, Mapping))
+        told = [term for topic in given for term in topic]
+        n_new = self._terms.meet(due.corpus, step, p.min_docs, told, p.max_terms)
+        if self._terms.named and not self._terms.names:
             return  # nothing has been said yet
-        named = self._names if self._named else None
-        counts = due.corpus.counts if named is None else over(due.corpus, named)
-        self.n_features_in_ = counts.shape[1]
-        corpus = Corpus.from_matrix(counts)
+        corpus = Corpus.from_matrix(self._terms.counts(due.corpus))
+        self.n_features_in_ = corpus.n_terms
         pairs = topics.pairs_of(corpus.counts)
         if corpus.is_fractional:
             corpus.tokens()  # warns
         if state is None or not state.usual.any():
             alpha = resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
-            fixed, begun = self._fixed_rows(p, corpus.n_terms), 0 if state is None else state.step
-            done = slice_step.first(pairs, alpha, fixed, p, self.seed_, each, begun)
-            if state is not None:
-                done = done._replace(state=done.state._replace(n_seen=state.n_seen + pairs.n_docs))
+            fixed = fixed_topics(p.fixed or {}, self._terms.names, corpus.n_terms)
+            done = slice_step.first(pairs, alpha, fixed, p, self.seed_, each, step)
+            n_seen = pairs.n_docs + (0 if state is None else state.n_seen)
+            done = done._replace(state=done.state._replace(n_seen=n_seen))
         else:
-            done = slice_step.following(slots.grow_terms(state, n_new), pairs, p, self.seed_, each)
+            grown = slots.grow_terms(state, n_new)
+            done = slice_step.following(grown, pairs, p, self.seed_, each)
         self.state_ = done.state
         self.n_iter_ = done.state.step
-        told = self._note(done, due, pairs, p)
-        n_lost = self._forget(p)
-        unknown = round(due.corpus.n_tokens - corpus.n_tokens)
-        self.dropped_ = self.dropped_._replace(n_tokens=self.dropped_.n_tokens + unknown)
-        self._trail.slices.n_new_terms[-1], self._trail.slices.n_lost_terms[-1] = n_new, n_lost
+        alerts = self._note(done, due, pairs, p)
+        slices = self._trail.slices
+        slices.n_new_terms[-1], slices.n_lost_terms[-1] = n_new, self._forget(p)
         if callable(self.on_alert):
-            for alert in told:
+            for alert in alerts:
                 self.on_alert(alert)
-
-    def _meet(self, corpus: Corpus, p: SimpleNamespace, step: int) -> int:
-        """Give columns to terms that have been in enough documents; how many got one."""
-        if not self._named or corpus.vocabulary is None:
-            return 0
-        mine = self._names or Vocabulary(())
-        docs = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
-        strange = [v for v, name in enumerate(corpus.vocabulary) if docs[v] and name not in mine]
-        found = [corpus.vocabulary[v] for v in strange]
-        ready = self._waiting.meet(found, docs[strange].tolist(), step, p.min_docs)
-        if not mine:
-            given = (topic for topic in (p.fixed or {}).values() if isinstance(topic, Mapping))
-            ready = sorted({*ready, *(term for topic in given for term in topic)}) or sorted(found)
-        if ready:
-            self._names = Vocabulary([*mine, *ready])
-        lost = self._waiting.forget(p.max_terms or 4 * max(len(self._names or ()), 10_000))
-        self.dropped_ = self.dropped_._replace(n_waiting_lost=self.dropped_.n_waiting_lost + lost)
-        return len(ready)
-
-    def _fixed_rows(self, p: SimpleNamespace, n_terms: int) -> F32:
-        """The fixed topics as columns that sum to one."""
-        out = np.zeros((n_terms, len(p.fixed or ())))
-        for k, (name, topic) in enumerate((p.fixed or {}).items()):
-            if isinstance(topic, Mapping):
-                if self._names is None:
-                    raise DataError(f"the fixed topic {name!r} names terms; the documents do not")
-                at = np.array([self._names.get(term, -1) for term in topic], np.int64)
-                out[at[at >= 0], k] = np.array([*topic.values()], np.float64)[at >= 0]
-            elif np.shape(topic) == (n_terms,):
-                out[:, k] = topic
-            else:
-                raise DataError(f"the fixed topic {name!r} must have {n_terms} weights, one a term")
-            if not np.isfinite(out[:, k]).all() or (out[:, k] < 0).any() or not out[:, k].any():
-                raise DataError(
-                    f"the fixed topic {name!r} needs weights that are not negative, one above 0"
-                )
-        floor = 1e-6 * out.sum(axis=0) / max(n_terms, 1)  # other terms must stay possible
-        return slots.normalised(out + floor).astype(np.float32)
 
     def _note(
         self, done: slice_step.Step, due: Due, pairs: topics.Pairs, p: SimpleNamespace
     ) -> list[Alert]:
         """Keep what is to be known of the slice; gives its alerts."""
-        names, at = self._names, done.state.step - 1
+        names, at = self._terms.names, done.state.step - 1
 
         def term(v: int) -> str:
             return f"x{v}" if names is None else names[v]
@@ -433,28 +397,14 @@ class TopicTracker(TopicEstimator):
 
     def _forget(self, p: SimpleNamespace) -> int:
         """Drop terms that were not met for too long, then the least frequent over the cap."""
-        state, names = self.state_, self._names
-        if not self._named or names is None:
+        state, before = self.state_, len(self.state_.usual)
+        unmet = state.step - 1 - state.last
+        keep = self._terms.outlive(state.usual, unmet, p.forget_after, p.max_terms)
+        if keep is None:
             return 0
-        old = np.zeros(len(names), bool)
-        if p.forget_after is not None:
-            old = state.step - 1 - state.last >= p.forget_after
-            old &= ~old.all()
-        over_cap = np.zeros(len(names), bool)
-        if p.max_terms is not None and (~old).sum() > p.max_terms:
-            order = np.lexsort((np.arange(len(names)), -np.where(old, -1.0, state.usual)))
-            over_cap[order[p.max_terms :]] = True
-            over_cap &= ~old
-        keep = np.flatnonzero(~old & ~over_cap)
-        if len(keep) < len(names):
-            self.state_ = slots.take_terms(state, keep)
-            self._names = Vocabulary(names[int(v)] for v in keep)
-            self.n_features_in_ = len(keep)
-            d = self.dropped_
-            self.dropped_ = d._replace(
-                n_aged=d.n_aged + int(old.sum()), n_capped=d.n_capped + int(over_cap.sum())
-            )
-        return len(names) - len(keep)
+        self.state_ = slots.take_terms(state, keep)
+        self.n_features_in_ = len(keep)
+        return before - len(keep)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
@@ -493,7 +443,7 @@ class TopicTracker(TopicEstimator):
     def vocabulary_(self) -> Vocabulary | None:
         """The terms by name, or None."""
         check_is_fitted(self)
-        return self._names
+        return self._terms.names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
@@ -505,37 +455,22 @@ class TopicTracker(TopicEstimator):
         s = self.state_
         return Posterior(
             rows=s.rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.tokens, scores=np.zeros(0),
-            score_steps=np.zeros(0, np.int64), vocabulary=self._names,
+            score_steps=np.zeros(0, np.int64), vocabulary=self._terms.names,
         )  # fmt: skip
 
     # -- files ---------------------------------------------------------------------------------
 
     def _payload(self) -> dict[str, NDArray[Any]]:
-        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
-        waiting = sorted(self._waiting.docs)
-        return {
-            **checkpoint.arrays_of(self.state_), **names, **self._trail.arrays(), **self._intake.arrays(),
-            "waiting.names": pack_strings(waiting),
-            "waiting.docs": np.array([self._waiting.docs[n] for n in waiting], np.int64),
-            "waiting.last": np.array([self._waiting.last[n] for n in waiting], np.int64),
-            "dropped": np.array(self.dropped_, np.int64), "named": np.array(self._named),
-        }  # fmt: skip
+        kept = checkpoint.arrays_of(self.state_)
+        return {**kept, **self._terms.arrays(), **self._trail.arrays(), **self._intake.arrays()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         state = checkpoint.state_of(State, arrays)
         slots.check(state)
         self._begin(self._parameters())
-        self._names = unpack_vocabulary(arrays.get("vocabulary"), len(state.memory))
-        self._trail.restore(arrays)
-        self._intake.restore(arrays)
-        try:
-            waiting = unpack_strings(arrays["waiting.names"])
-            counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
-            both = (dict(zip(waiting, values, strict=True)) for values in (counts, last))
-            self._waiting, self._named = Waiting(*both), bool(arrays["named"])
-            self.dropped_ = Dropped(*(int(n) for n in arrays["dropped"]))
-        except (KeyError, ValueError, TypeError) as error:
-            raise ModelFileError(f"the tracker's file cannot be read: {error}") from None
+        self._terms.names = unpack_vocabulary(arrays.get("vocabulary"), len(state.memory))
+        for part in (self._terms, self._trail, self._intake):
+            part.restore(arrays)
         self.state_ = state
 
     def _n_columns(self) -> int:

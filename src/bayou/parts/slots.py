@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import DataError, ModelFileError
+from bayou.data.vocabulary import Vocabulary
 from bayou.parts.topics import F32, F64, I64
 from bayou.posterior import check_arrays
 
@@ -145,3 +147,24 @@ def take_terms(state: State, keep: I64) -> State:
         scale = np.where(left > 0, was / np.maximum(left, 1e-300), 1.0)
         out[name] = (out[name] * scale).astype(np.float32)
     return state._replace(past=state.past[:, keep], **out)
+
+
+def fixed_topics(given: Mapping[str, Any], names: Vocabulary | None, n_terms: int) -> F32:
+    """Topics that are given, as columns that sum to one: {term: weight}, or a weight for every term."""
+    out = np.zeros((n_terms, len(given)))
+    for k, (name, topic) in enumerate(given.items()):
+        if isinstance(topic, Mapping):
+            if names is None:
+                raise DataError(f"the fixed topic {name!r} names terms; the documents do not")
+            at = np.array([names.get(term, -1) for term in topic], np.int64)
+            out[at[at >= 0], k] = np.array([*topic.values()], np.float64)[at >= 0]
+        elif np.shape(topic) == (n_terms,):
+            out[:, k] = topic
+        else:
+            raise DataError(f"the fixed topic {name!r} must have {n_terms} weights, one a term")
+        if not np.isfinite(out[:, k]).all() or (out[:, k] < 0).any() or not out[:, k].any():
+            raise DataError(
+                f"the fixed topic {name!r} needs weights that are not negative, one above 0"
+            )
+    floor = 1e-6 * out.sum(axis=0) / max(n_terms, 1)  # other terms must stay possible
+    return normalised(out + floor).astype(np.float32)

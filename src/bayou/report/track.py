@@ -39,7 +39,7 @@ class Tracked:
     number: int  # its place in the rows of the course
     id: int  # permanent
     title: str  # of a fixed topic, else empty
-    words: tuple[tuple[str, float], ...]  # of its latest slice
+    words: tuple[tuple[str, float], ...]  # over its whole life
     sign: layout.Sign
     share: Estimate  # in its latest slice
     epochs: tuple[
@@ -161,11 +161,7 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
         mine = rows[i]
         spoken = [r for r in mine if courses.tokens[r] > 0] or list(mine)
         latest = spoken[-1]
-        words = tuple(
-            (shorten(terms[v], 40) or "␣", float(w))
-            for v, w in zip(courses.terms[latest], courses.weights[latest], strict=True)
-            if v >= 0
-        )
+        words = _lifelong(courses, mine, terms)
         picked = np.unique(np.linspace(0, len(spoken) - 1, N_EPOCHS).round().astype(int))
         epochs = [(names[courses.slice[spoken[e]]], courses.terms[spoken[e]]) for e in picked]
         out.append(
@@ -178,6 +174,19 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
             )
         )  # fmt: skip
     return tuple(out)
+
+
+def _lifelong(courses: Any, rows: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
+    """The words of a topic over all of its slices, each weighing what it has tokens; numbers last."""
+    total: dict[int, float] = {}
+    for row in rows:
+        size = max(float(courses.tokens[row]), 1e-3)
+        for v, w in zip(courses.terms[row].tolist(), courses.weights[row].tolist(), strict=True):
+            if v >= 0:
+                total[v] = total.get(v, 0.0) + size * w
+    mass = max(float(courses.tokens[rows].sum()), 1e-3)
+    best = sorted(total, key=lambda v: (not any(map(str.isalpha, terms[v])), -total[v], v))
+    return tuple((shorten(terms[v], 40) or "␣", total[v] / mass) for v in best[:N_WORDS])
 
 
 def _signs(courses: Any, rows: dict[int, Any], n_names: int) -> list[layout.Sign]:

@@ -1,0 +1,140 @@
+"""What ``bayou track`` tells while it reads: a line an alert, files, hooks; and how right it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bayou.cli import documents, interrupt, output
+from bayou.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from bayou.data.text import Vectorizer
+    from bayou.models.topic_tracker import TopicTracker
+    from bayou.run.hooks import Hook
+
+_BATCH = 256
+_LONGEST = 400  # characters of a text that are kept while its slice is open
+
+
+class Teller:
+    """Feeds a tracker and tells what it says; keeps the texts that alerts rest on."""
+
+    def __init__(
+        self,
+        model: TopicTracker,
+        vectorizer: Vectorizer,
+        alerts: str | None,
+        hooks: list[Hook],
+        voice: Voice,
+    ) -> None:
+        self.model, self.vectorizer, self.voice, self.hooks = model, vectorizer, voice, hooks
+        self.texts: dict[str, str] = {}  # of documents whose slice is open
+        self.kept: dict[str, str] = {}  # of documents that alerts name
+        self.n_docs = 0
+        self._lines: Any = None
+        self._path = alerts
+        if alerts is not None and alerts != output.STDOUT:
+            output.check_writable(alerts, "--alerts")
+            self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        model.set_params(on_alert=self._tell)
+
+    def follow(self, source: documents.Source, keep_open: bool) -> bool:
+        """Learn from all documents; gives whether Ctrl-C ended it."""
+        brake = interrupt.Brake(self.voice)
+        try:
+            for batch in documents.batches(source, _BATCH):
+                corpus = self._corpus(batch)
+                if corpus is None:
+                    continue
+                with brake:
+                    self.model.set_params(callbacks=[brake])
+                    self.model.partial_fit(corpus)
+                    self.model.set_params(callbacks=None)
+                self._prune()
+                if brake.pressed:
+                    return True
+            if not keep_open:
+                with brake:
+                    self.model.flush()
+        except KeyboardInterrupt:
+            if brake.pressed:
+                raise
+            interrupt.heard()
+            return True
+        finally:
+            self.model.set_params(callbacks=None, on_alert=None)
+            if self._lines is not None:
+                self._lines.close()
+        return False
+
+    def _corpus(self, batch: documents.Batch) -> Any:
+        """A batch as counts of all of its words; None where there are no words yet."""
+        from bayou.data.corpus import Corpus
+        from bayou.data.counting import count_tokens
+
+        counts, terms = count_tokens(self.vectorizer.tokens(batch.texts), vocabulary=None)
+        names = [str(name) for name in batch.ids]
+        self.n_docs += len(names)
+        self.texts.update((n, t[:_LONGEST]) for n, t in zip(names, batch.texts, strict=True))
+        if not len(terms) and not hasattr(self.model, "_intake"):
+            return None
+        return Corpus.from_matrix(counts, vocabulary=terms, times=batch.times, ids=names)
+
+    def _tell(self, alert: Any) -> None:
+        line = alert.to_json()
+        for name in alert.docs:
+            if name in self.texts:
+                self.kept[name] = self.texts[name]
+        if self._path == output.STDOUT:
+            typer.echo(line)
+        else:
+            typer.echo(told(alert))
+        if self._lines is not None:
+            self._lines.write(line + "\n")
+            self._lines.flush()
+        for hook in self.hooks:
+            problem = hook(line)
+            if problem is not None:
+                self.voice.say(f"The alert was not passed on: {problem}")
+
+    def _prune(self) -> None:
+        """Forget the texts of slices that are over."""
+        if len(self.texts) > 4 * max(self.model.n_waiting_, _BATCH):
+            parts = self.model._intake.waiting.values()
+            waiting = {name for part in parts for corpus in part for name in corpus.ids or ()}
+            self.texts = {name: text for name, text in self.texts.items() if name in waiting}
+
+
+def told(alert: Any) -> str:
+    """An alert as one line."""
+    who = "documents" if alert.topic < 0 else f"topic {alert.topic}"
+    words = " ".join(alert.words[:6])
+    shares = ""
+    if alert.kind in ("rise", "fall", "born", "split", "dormant", "revived", "dead", "merged"):
+        shares = f"  {alert.before:.1%} -> {alert.after:.1%}"
+    more = f" ({alert.other})" if alert.other >= 0 else ""
+    return f"{alert.date:<12} {alert.kind:<9} {who:<10}{more}{shares}  {words}"
+
+
+def judged(alerts: list[Any]) -> Iterator[str]:
+    """How the alerts compare with the events that were planted."""
+    from bayou.datasets import make_news
+    from bayou.metrics.events import match_events
+
+    events = make_news()[1].events
+    matched = match_events(alerts, events)
+    for event, its in matched.found:
+        kinds = ", ".join(dict.fromkeys(f"{a.kind} in {a.date}" for a in its))
+        yield f"found   {event.date} {event.kind:<7} {' '.join((event.gained or event.lost)[:4])}: {kinds}"
+    for event in matched.missed:
+        yield f"missed  {event.date} {event.kind:<7} {' '.join((event.gained or event.lost)[:4])}"
+    for alert in matched.false:
+        yield f"false   {told(alert)}"
+    yield (
+        f"{len(matched.found)} found, {len(matched.missed)} missed of {len(events)} planted events; "
+        f"{len(matched.false)} of {len(alerts)} alerts false"
+    )
