@@ -127,13 +127,8 @@ def test_models_are_listed_with_their_papers(invoke):
     for row in rows_of(invoke("models", "--json").stdout):
         assert row["line"]
         assert row["paper"]
-<<<<<<< HEAD
         if row["name"] in ("lda", "online-lda"):
             assert row["parameters"]["n_topics"] == 50
-=======
-        usual = 20 if row["name"] == "topic-tracker" else 50
-        assert row["parameters"]["n_topics"] == (None if "med" in row["name"] else usual)
->>>>>>> wip-track
     assert "did you mean 'lda'" in invoke("models", "lad", code=2).stderr
     assert {find(name) for name in classes()} == {
         kind

@@ -48,18 +48,13 @@ def seen(model: TextModel) -> int:
 def check_able(model: TextModel, path: Any) -> None:
     """Refuse a model that cannot go on learning."""
     if hasattr(model, "partial_fit"):
-<<<<<<< HEAD
-        return
-    other = "online-med-lda" if answers.are_learned(model.estimator_) else "online-lda"
-=======
-        if hasattr(model.estimator_, "batch_size"):
+        if not hasattr(type(model.estimator_), "slices_"):
             return
         raise typer.BadParameter(
             f"{path} learns slices of time; go on with `bayou track FILE --from {path}`",
             param_hint="MODEL",
         )
-    other = "online-med-lda" if hasattr(model, "predict") else "online-lda"
->>>>>>> wip-track
+    other = "online-med-lda" if answers.are_learned(model.estimator_) else "online-lda"
     raise typer.BadParameter(
         f"{path} is a {name_of(type(model.estimator_))}, which learns from a whole corpus "
         f"at once; fit one with --model {other} to update it",
