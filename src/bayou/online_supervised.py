@@ -74,7 +74,6 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     ghost_factor: float = 1.0
     decay: float = 1.0
     weight_floor: float | str | None = "auto"
-    refit: bool | None = None
 
     # -- what a model says about itself --------------------------------------------------------
 
@@ -96,7 +95,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
 
     def _refits(self) -> bool:
         """Whether there is a second stage."""
-        return bool(self.refit)
+        return False
 
     def _default_topics(self) -> int:
         """Number of topics where none was given."""

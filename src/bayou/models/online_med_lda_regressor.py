@@ -94,6 +94,7 @@ class OnlineMedLDARegressor(TopicRegressor, OnlineSupervised):
 
     regressor: str = "gibbs"
     epsilon: float | None = None
+    refit: bool | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
