@@ -6,11 +6,13 @@ import signal
 import subprocess
 
 import pytest
+import typer
 from tests.cli.samples import KEEP_ALL, texts
 from tests.cli.test_stream import TASKS, lines, rows
 
 import bayou
-from bayou.cli import documents, fit_stream
+from bayou.cli import documents, fit_stream, training
+from bayou.cli.voice import Voice
 from bayou.data.readers import Columns
 
 HOW = ("-m", "online-med-lda", "-k", "4", *KEEP_ALL)
@@ -125,3 +127,17 @@ def test_ctrl_c_says_how_to_go_on_with_labels(process, tmp_path):
     assert "Learned from 1,074 documents" in said
     assert "bayou update m.bayou - --label kind" in said
     assert fit_stream.stream.seen(bayou.load(tmp_path / "m.bayou")) == 1074
+
+
+def test_a_fit_that_was_stopped_names_the_labels_in_its_advice(capsys, tmp_path):
+    class Model:
+        def save(self, path):
+            path.write_text("saved")
+
+    out = tmp_path / "m.bayou"
+    reading = documents.flags(documents.Source("f.csv", Columns("body", "kind", "", "", "")))
+    with pytest.raises(typer.Exit):
+        training._leave(None, Model(), None, out, Voice(False, False), 7, reading)
+    assert out.read_text() == "saved"
+    said = capsys.readouterr().err
+    assert f"bayou update {out} FILE --text body --label kind" in said.replace("\n", " ")

@@ -30,8 +30,8 @@ _CLASSES: dict[str, dict[str, Any]] = {
         "n_rounds": 1, "n_sweeps": 1,
     },
     "averaging": {
-        "alpha": 0.16, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
-        "n_rounds": 2, "n_sweeps": 2,
+        "alpha": 0.16, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 64,
+        "n_rounds": 2, "n_sweeps": 1,
     },
 }  # fmt: skip
 _ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels a document, which has few words for each
@@ -81,13 +81,13 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     idf : bool
         Whether rare terms, by the documents so far, weigh more in a document's average topics.
     batch_size : int or None
-        Documents that are learned together; None is 64 or 32. As many as the corpus has, with `n_rounds` of
+        Documents that are learned together; None is 64. As many as the corpus has, with `n_rounds` of
         30 or so and "averaging", is batch MedLDA by collapsed sampling.
     n_passes : int
         Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
         Rounds over a mini-batch, sweeps of each, and those of them at first that do not count. None is 1 and
-        1, or 2 and 2. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs"
+        1, or 2 and 1. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs"
         needs its first sweep, where labels are strongest: leave burn_in at 0.
     ghost_factor : float
         How often each document counts, as if it came so many times.
