@@ -176,3 +176,23 @@ def test_documents_of_the_story_have_its_number_of_tables():
     assert truth.topics.shape == (truth.doc_topics.shape[1], 12)
     assert truth.assignments.max() < len(truth.topics)
     np.testing.assert_allclose(truth.doc_topics.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("sampler", ["alias", "direct"])
+def test_what_is_kept_of_a_topic_is_its_own(sampler):
+    """Sums over kept sweeps belong to the topic that lives in a slot now, whoever lived there before."""
+    corpus, _ = sample_lda(30, 3, 25, doc_length=15, seed=4)
+    model = HDP(n_topics=6, n_sweeps=40, burn_in=4, gamma=20.0, learn_gamma=False, sampler=sampler)
+    p = model._checked_parameters()
+    given = hdp._tokens_of(corpus, p)
+    state = hdp.init(given, p, 1)
+    sums: dict[int, np.ndarray] = {}
+    for _ in range(p.n_sweeps):
+        before = state.n_kept
+        state = hdp.sweep(state, given, p, 1)
+        for slot, name in enumerate(state.ids):
+            if name >= 0 and state.n_kept > before:
+                sums[name] = sums.get(name, 0) + state.term_topic[:, slot]
+    assert state.sizes[2] > 40  # many were born
+    for slot, name in enumerate(state.ids):
+        np.testing.assert_array_equal(state.kept[:, slot], sums.get(name, 0 * state.kept[:, slot]))

@@ -105,13 +105,33 @@ def _random_topic(topic, n_live, stream):
 
 
 @jit
+def _stands(z, counts, root, k, free, share, log_a, stream):
+    """Whether a division of slot k that was made is accepted; else it is taken back.
+
+    ``log_a`` lacks the choices of the topic here and of the pair on the way back.
+    """
+    term_topic, topic, _, ids, sizes = counts
+    n_live = sizes[LIVE]
+    _, log_pair = choose_pair(term_topic, topic, k, stream, free)
+    log_a += log_pair + math.log(n_live) - math.log(n_live + 1.0)
+    root[free] = (1.0 - share) * root[k]
+    root[k] *= share
+    ids[free] = sizes[NEXT]
+    sizes[LIVE] += 1
+    if not math.log1p(-uniform(stream)) < log_a:
+        _unite(z, counts, root, k, free)
+        return False
+    sizes[NEXT] += 1
+    return True
+
+
+@jit
 def split(z, tokens, counts, root, prior, stream):
     """Try to split a topic in two; gives whether it was done."""
     indptr, terms = tokens
     b1, b0, _, beta = prior
-    term_topic, topic, _, ids, sizes = counts
-    n_live = sizes[LIVE]
-    k = _random_topic(topic, n_live, stream)
+    term_topic, topic, _, _, sizes = counts
+    k = _random_topic(topic, sizes[LIVE], stream)
     n = np.int64(topic[k])
     free = _free_slot(topic)
     if n < 2 or free < 0:
@@ -132,19 +152,10 @@ def split(z, tokens, counts, root, prior, stream):
     n0 = n - n1
     log_a = log_gain(side, both, starts, share, mass, root[k], b0, beta)
     log_a -= log_q + log_beta_density(share, e[0], e[1])
-    log_a += math.log(n_live) + math.log(n) + math.log(n - 1.0)  # choice of the topic, then anchors
+    log_a += math.log(n) + math.log(n - 1.0)  # choice of the anchors
+    log_a -= math.log(n0) + math.log(n1)
     _divide(z, tokens, counts, k, free, at, side)
-    _, log_pair = choose_pair(term_topic, topic, k, stream, free)
-    log_a += log_pair - math.log(n_live + 1.0) - math.log(n0) - math.log(n1)
-    root[free] = (1.0 - share) * root[k]
-    root[k] *= share
-    ids[free] = sizes[NEXT]
-    sizes[NEXT] += 1
-    sizes[LIVE] += 1
-    if not math.log1p(-uniform(stream)) < log_a:
-        _unite(z, counts, root, k, free)
-        return False
-    return True
+    return _stands(z, counts, root, k, free, share, log_a, stream)
 
 
 @jit
@@ -273,9 +284,8 @@ def _divide(z, tokens, counts, k, free, at, side):
 def scatter(z, tokens, counts, root, prior, stream):
     """Try to divide a topic by urns that know no terms: the way back of `fold`."""
     b1, b0, _, beta = prior
-    term_topic, topic, _, ids, sizes = counts
-    n_live = sizes[LIVE]
-    k, free, share = _random_topic(topic, n_live, stream), _free_slot(topic), uniform(stream)
+    term_topic, topic, _, _, sizes = counts
+    k, free, share = _random_topic(topic, sizes[LIVE], stream), _free_slot(topic), uniform(stream)
     if free < 0 or share <= 0.0:
         return False
     at, starts = gather(z, tokens[0], k, k)
@@ -285,19 +295,10 @@ def scatter(z, tokens, counts, root, prior, stream):
     if n1 in (0, at.size):
         return False
     _divide(z, tokens, counts, k, free, at, side)
-    _, log_pair = choose_pair(term_topic, topic, k, stream, free)
     log_a = math.log(b0) - math.log(share) - math.log1p(-share)
     log_a += _log_pair_words(term_topic, k, free, beta)
-    log_a += math.log(FOLD / SCATTER) + math.log(n_live) - math.log(n_live + 1.0) + log_pair
-    root[free] = (1.0 - share) * root[k]
-    root[k] *= share
-    ids[free] = sizes[NEXT]
-    sizes[NEXT] += 1
-    sizes[LIVE] += 1
-    if not math.log1p(-uniform(stream)) < log_a:
-        _unite(z, counts, root, k, free)
-        return False
-    return True
+    log_a += math.log(FOLD / SCATTER)
+    return _stands(z, counts, root, k, free, share, log_a, stream)
 
 
 @jit

@@ -138,13 +138,12 @@ def sweep(state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int)
         state = begin_chain(corpus, p, seed, p.n_chains - 1 - which, state.step, state.trace)
     seed, step = chain_seed(seed, p.n_chains - 1 - which), inner + 1
     prior = Prior(state.alpha, state.gamma, float(p.discount), float(p.beta))
-    chain, named = _chain_of(state, corpus), state.ids
+    chain, named = _chain_of(state, corpus), state.ids.copy()  # slots are renamed in place
     if p.sampler == "direct":
         root = franchise.draw_root(chain, prior, seed, step)
         chain, root, old = franchise.sweep_direct(chain, corpus, root, prior, seed, step)
     else:
         how = (N_PROPOSALS if p.sampler == "alias" else 0, step <= p.burn_in)
-        named = named.copy()  # the kernel renames slots in place
         chain, old = franchise.sweep_tables(chain, corpus, prior, how, seed, step)
         root = franchise.draw_root(chain, prior, seed, step)
     if p.n_moves:
@@ -161,11 +160,16 @@ def sweep(state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int)
 
 def _remembered(state: State, named: I64, old: I64) -> State:
     """What was kept of each slot's topic, forgotten where another topic lives there now."""
-    same = (franchise.moved(named, old, -1) == state.ids) & (state.ids >= 0)
-    moved = [franchise.moved(a, old) * same for a in (state.kept, state.kept_mass, state.times)]
-    return state._replace(
-        kept=np.ascontiguousarray(moved[0], np.float32), kept_mass=moved[1], times=moved[2]
-    )
+    other = franchise.moved(named, old, -1) != state.ids
+    if not np.array_equal(old, np.arange(len(named))):
+        moved = [franchise.moved(a, old) for a in (state.kept, state.kept_mass, state.times)]
+        kept, mass, times = np.ascontiguousarray(moved[0]), moved[1], moved[2]
+        state = state._replace(kept=kept, kept_mass=mass, times=times)
+    if state.n_kept and other.any():
+        state.kept[:, other] = 0.0
+        state.kept_mass[other] = 0.0
+        state.times[other] = 0
+    return state
 
 
 def _noted(
@@ -183,11 +187,10 @@ def _noted(
     row = np.array([[which, state.sizes[1], large]], np.int64)
     state = state._replace(trace=np.concatenate([state.trace, row]))
     if step > p.burn_in and ((p.n_sweeps - step) % APART == 0):
-        live = state.topic > 0
-        state = state._replace(
-            kept=state.kept + state.term_topic, times=state.times + live, n_kept=state.n_kept + 1,
-            kept_mass=state.kept_mass + franchise.mass_of(chain.counts, prior),
-        )  # fmt: skip
+        state.kept[...] += state.term_topic
+        state.kept_mass[...] += franchise.mass_of(chain.counts, prior)
+        state.times[...] += state.topic > 0
+        state = state._replace(n_kept=state.n_kept + 1)
     if step % CHECK == 0 or step == p.n_sweeps:
         value = franchise.log_joint(chain, corpus, prior)
         state = state._replace(
