@@ -71,8 +71,8 @@ def say(*cells: Any) -> None:
     print("| " + " | ".join(str(c) for c in cells) + " |", flush=True)
 
 
-def warm(bench: Bench) -> None:
-    """Compile on a corner of the corpus before any clock runs."""
+def warm(bench: Bench, section: str) -> None:
+    """Compile what a section needs on a corner of the corpus before any clock runs."""
     corner = bench.train[:80]
     for how in ("hybrid", "truncation-free"):
         OnlineHDP(n_topics=12, inference=how, n_passes=2, batch_size=40, **FEW).fit(
@@ -80,12 +80,13 @@ def warm(bench: Bench) -> None:
         ).transform(corner)
     for how in ("hybrid", "scvb0"):
         OnlineLDA(n_topics=4, n_passes=1, inference=how, **FEW).fit(corner)
-    batch_model(10, 6).fit(corner)
+    if section == "level":
+        batch_model(10, 6).fit(corner)
 
 
-def batch_model(n_topics: int, n_sweeps: int, beta: float = 0.05) -> HDP:
+def batch_model(n_topics: int, n_sweeps: int, **given: Any) -> HDP:
     """The batch sampler to compare with."""
-    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, beta=beta, **FEW)
+    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, **FEW | given)
 
 
 class Course:
@@ -117,16 +118,17 @@ def followed(bench: Bench, **settings: Any) -> tuple[OnlineHDP, Course]:
 
 def level(bench: Bench, args: argparse.Namespace) -> None:
     """Figure 5.3: CPU time until the online model is at the batch sampler's level."""
-    head(f"CPU seconds to the batch sampler's level, K = {args.topics}, beta = {args.beta:g} ({bench.name})",
+    head(f"CPU seconds to the batch sampler's level, K = {args.topics} ({bench.name})",
          "model", "CPU s", "completion", "same words", "topics", "ratio", "target")  # fmt: skip
-    batch = batch_model(args.topics, args.sweeps, args.beta)
+    given = {} if args.beta is None else {"beta": args.beta}
+    batch = batch_model(args.topics, args.sweeps, **given)
     begun = cpu()
     batch.fit(bench.train)
     spent = cpu() - begun
     goal = bench.score(batch.posterior_.rows, batch.alpha_)
-    what = f"{type(batch).__name__}, {args.sweeps} sweeps"
+    what = f"HDP, {args.sweeps} sweeps, beta = {batch.beta:g}"
     say(what, f"{spent:.1f}", both(bench, batch.posterior_), batch.posterior_.n_topics, 1, "-")
-    model, course = followed(bench, n_topics=args.topics, beta=args.beta)
+    model, course = followed(bench, n_topics=args.topics, **given)
     there = [(s, n) for s, found, n in course.points if found >= goal]
     if there:
         ratio = there[0][0] / spent
@@ -144,7 +146,7 @@ def level(bench: Bench, args: argparse.Namespace) -> None:
         say("OnlineHDP to that level", "-", "not reached", "-", "-", "-", "**missed** (≤ 0.2)")
     s, _, n = course.points[-1]
     say(
-        f"OnlineHDP, {len(course.points)} passes",
+        f"OnlineHDP, {len(course.points)} passes, beta = {model.beta:g}",
         f"{s:.1f}",
         both(bench, model.posterior_),
         n,
@@ -153,32 +155,22 @@ def level(bench: Bench, args: argparse.Namespace) -> None:
     )
 
 
-def robust(bench: Bench, args: argparse.Namespace) -> None:
-    """Figures 5.1 and 5.2."""
-    for title, name, values in (
-        ("Documents in a mini-batch (figure 5.1)", "batch_size", (16, 64, 128, 512)),
-        ("Ceiling on the topics (figure 5.2)", "n_topics", (50, 100, 300, 1000)),
-    ):
-        head(
-            f"{title}: OnlineHDP, {bench.name}",
-            name,
-            "completion",
-            "same words",
-            "topics in use",
-            "large",
-            "CPU s",
-        )
-        for value in values:
-            begun = cpu()
-            model = OnlineHDP(**FEW | {name: value}).fit(bench.train)
-            spent = cpu() - begun
-            say(
-                value,
-                both(bench, model.posterior_),
-                model.n_topics_,
-                model.n_large_,
-                f"{spent:.1f}",
-            )
+def varied(bench: Bench, title: str, name: str, values: tuple[int, ...]) -> None:
+    head(f"{title}: OnlineHDP, {bench.name}", name, "completion", "same words", "topics in use", "large",
+         "CPU s")  # fmt: skip
+    for value in values:
+        begun = cpu()
+        model = OnlineHDP(**FEW | {name: value}).fit(bench.train)
+        spent = cpu() - begun
+        say(value, both(bench, model.posterior_), model.n_topics_, model.n_large_, f"{spent:.1f}")
+
+
+def batches(bench: Bench, args: argparse.Namespace) -> None:
+    varied(bench, "Documents in a mini-batch (figure 5.1)", "batch_size", (16, 64, 128, 512))
+
+
+def ceilings(bench: Bench, args: argparse.Namespace) -> None:
+    varied(bench, "Ceiling on the topics (figure 5.2)", "n_topics", (50, 100, 300, 1000))
 
 
 def seeds(bench: Bench, args: argparse.Namespace) -> None:
@@ -215,7 +207,7 @@ def gensim_rows(bench: Bench, budget: float) -> tuple[np.ndarray, np.ndarray, fl
 
 
 def peers(bench: Bench, args: argparse.Namespace) -> None:
-    """The baselines at equal time, and the truncation-free variant."""
+    """gensim at equal time, and online LDA with as many topics."""
     head(
         f"At equal CPU time ({bench.name})",
         "model",
@@ -228,34 +220,42 @@ def peers(bench: Bench, args: argparse.Namespace) -> None:
     model = OnlineHDP(**FEW).fit(bench.train)
     spent = cpu() - begun
     say("OnlineHDP", f"{spent:.1f}", both(bench, model.posterior_), model.n_topics_)
-    begun = cpu()
-    unmerged = OnlineHDP(merge=False, **FEW).fit(bench.train)
-    say(
-        "OnlineHDP(merge=False)",
-        f"{cpu() - begun:.1f}",
-        both(bench, unmerged.posterior_),
-        unmerged.n_topics_,
-    )
-    for how in ("hybrid", "scvb0"):
-        begun = cpu()
-        lda = OnlineLDA(n_topics=model.n_topics_, inference=how, n_passes=8, **FEW).fit(bench.train)
-        say(
-            f"OnlineLDA({how}), K = {model.n_topics_}",
-            f"{cpu() - begun:.1f}",
-            both(bench, lda.posterior_),
-            "given",
-        )
     rows, alpha, took = gensim_rows(bench, spent)
     found = f"{bench.score(rows, alpha):.4f} | {same_words(bench, rows, alpha):.4f}"
     say("gensim HdpModel", f"{took:.1f}", found, len(alpha))
-    begun = cpu()
-    free = OnlineHDP(inference="truncation-free", n_passes=2, alpha=1.0, **FEW).fit(bench.train)
-    say(
-        "OnlineHDP(truncation-free), 2 passes",
-        f"{cpu() - begun:.1f}",
-        both(bench, free.posterior_),
-        free.n_topics_,
+    for how in ("hybrid", "scvb0"):
+        begun = cpu()
+        given = OnlineLDA(n_topics=model.n_topics_, inference=how, n_passes=10, **FEW).fit(
+            bench.train
+        )
+        name = f"OnlineLDA({how}), K = {model.n_topics_}"
+        say(name, f"{cpu() - begun:.1f}", both(bench, given.posterior_), "given")
+
+
+def variants(bench: Bench, args: argparse.Namespace) -> None:
+    """Without merging, with alpha given, and truncation-free."""
+    head(
+        f"Variants ({bench.name})",
+        "model",
+        "CPU s",
+        "completion",
+        "same words",
+        "topics in use",
+        "large",
     )
+    for name, given in (
+        ("default", {}),
+        ("`merge=False`", {"merge": False}),
+        ("`learn_alpha=False` (alpha = 10)", {"learn_alpha": False}),
+        (
+            '`inference="truncation-free"`, one pass',
+            {"inference": "truncation-free", "n_passes": 1},
+        ),
+    ):
+        begun = cpu()
+        model = OnlineHDP(**FEW | given).fit(bench.train)
+        spent = cpu() - begun
+        say(name, f"{spent:.1f}", both(bench, model.posterior_), model.n_topics_, model.n_large_)
 
 
 def hybrid(bench: Bench, args: argparse.Namespace) -> None:
@@ -275,7 +275,9 @@ def hybrid(bench: Bench, args: argparse.Namespace) -> None:
 
 SECTIONS: dict[str, tuple[Callable[[Bench, argparse.Namespace], None], tuple[str, ...]]] = {
     "level": (level, ("kos", "nips")),
-    "robust": (robust, ("kos",)),
+    "batches": (batches, ("kos",)),
+    "ceilings": (ceilings, ("kos",)),
+    "variants": (variants, ("kos",)),
     "seeds": (seeds, ("kos", "nips")),
     "peers": (peers, ("kos", "20news")),
     "hybrid": (hybrid, ("20news",)),
@@ -288,7 +290,9 @@ def main() -> None:
     parser.add_argument("--corpus", choices=("kos", "nips", "20news"))
     parser.add_argument("--topics", type=int, default=1000, help="ceiling in `level`")
     parser.add_argument("--sweeps", type=int, default=200, help="of the batch sampler")
-    parser.add_argument("--beta", type=float, default=0.05, help="in `level`, of both models")
+    parser.add_argument(
+        "--beta", type=float, help="of both models in `level`; else each has its own"
+    )
     parser.add_argument("--seeds", type=int, default=10)
     args = parser.parse_args()
     if not os.environ.get("BAYOU_DATA"):
@@ -299,7 +303,7 @@ def main() -> None:
             if args.only in (None, name) and args.corpus in (None, corpus):
                 bench = load(corpus)
                 print(f"\n{bench.describe()}", flush=True)
-                warm(bench)
+                warm(bench, name)
                 run(bench, args)
 
 

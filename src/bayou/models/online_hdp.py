@@ -230,7 +230,7 @@ class OnlineHDP(TopicStream):
     >>> from bayou import OnlineHDP
     >>> from bayou.data.synthetic import sample_lda
     >>> corpus, truth = sample_lda(n_docs=300, n_topics=3, n_terms=30, seed=1)
-    >>> model = OnlineHDP(n_topics=20, random_state=0, batch_size=50, n_passes=10).fit(corpus)
+    >>> model = OnlineHDP(n_topics=20, random_state=0, batch_size=20, tol=0.0).fit(corpus)
     >>> model.n_topics_ < 20, model.components_.shape == (model.n_topics_, 30)
     (True, True)
     """
