@@ -7,7 +7,7 @@
 Data come from the folder in BAYOU_DATA, in the split they are published with; documents without labels are
 left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream
 every block is scored before it is learned; areas under the curve are of the scores of a stretch of blocks
-together (macro: of labels that some of its documents have and some lack). Every model has its default settings
+together (macro: of labels that some of its documents have and some lack). Models have their default settings
 but for what stands in its name. Seconds are of CPU.
 """
 
@@ -82,12 +82,12 @@ def followed(model: Any, train: Corpus, every: int) -> tuple[list[tuple[int, flo
     return rows, seconds
 
 
-def curves(name: str, every: int) -> None:
+def curves(name: str, every: int, models: dict[str, Callable[[], Any]]) -> None:
     """Curves of all models on one set, and the test part after the stream."""
     train, test = split_of(name)
     print(f"\n{name}: {train.n_docs:,} + {test.n_docs:,} documents, {train.n_labels:,} labels")
     found, ends = {}, []
-    for title, make in MODELS.items():
+    for title, make in models.items():
         model = make()
         found[title], seconds = followed(model, train, every)
         begin = time.process_time()
@@ -138,12 +138,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("curves", "stacked"))
     parser.add_argument("--data", choices=SETS)
+    parser.add_argument("--model", choices=MODELS, help="curves of one model")
     parser.add_argument("--chains", type=int, default=10)
     parser.add_argument("--every", type=int, default=1, help="score one document in so many")
     args = parser.parse_args()
     if args.only != "stacked":
         for name in [args.data] if args.data else SETS:
-            curves(name, args.every)
+            curves(name, args.every, {args.model: MODELS[args.model]} if args.model else MODELS)
     if args.only != "curves":
         stacked(args.data or "mulan_bibtex", args.chains)
 
