@@ -56,7 +56,7 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
     classifier : {"gibbs", "averaging"}
         The posterior of the weights. What is None below depends on it.
     n_topics : int
-        Topics to begin with; `n_topics_` is how many there are. Results hardly depend on it.
+        Topics to begin with; `n_topics_` is how many there are. With very many labels begin with as many.
     alpha : float
         Concentration of a document's topics around the sticks, all topics together.
     gamma : float
