@@ -70,6 +70,7 @@ bench: $(VENV)/.bench  ## compare speed and held-out likelihood with other libra
 	$(BIN)/python benchmarks/max_margin.py
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/multi_label.py
+	$(BIN)/python benchmarks/ingest.py
 
 docs: $(VENV)/.docs  ## build the documentation into docs/_build; a warning is an error
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
