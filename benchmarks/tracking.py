@@ -4,6 +4,7 @@
     python benchmarks/tracking.py --only quality --data nyt_headlines
     python benchmarks/tracking.py --only quality --data sotu --small
     python benchmarks/tracking.py --only events
+    python benchmarks/tracking.py --only quiet
 
 Data come from the folder in BAYOU_DATA. A tenth of every slice's documents is held out and scored by document
 completion under the topics of that slice, all models by the same function and with the same alpha. Times are
@@ -25,7 +26,7 @@ import numpy as np
 
 from bayou import LDA, Corpus, OnlineLDA, TopicTracker, Vectorizer
 from bayou.data.calendar import parse_width, slice_numbers
-from bayou.datasets import load_corpus
+from bayou.datasets import load_corpus, make_news
 from bayou.metrics import completion_halves, npmi
 from bayou.parts import topics as parts
 from bayou.run.shards import Workers
@@ -301,9 +302,34 @@ def events(seed: int) -> None:
             print(f"| {what} | {year} | {told or '**none**'} |")
 
 
+def quiet(n_streams: int) -> None:
+    """Alarms where nothing changes: simulated streams, and slices of real ones dealt at random."""
+    print(
+        "\n| slices without change | slices | with any alert | drift | words | rise or fall | surprise |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    streams = [make_news(24, 50, events=False, seed=100 + i)[0] for i in range(n_streams)]
+    models = [TopicTracker(n_topics=6, slice_by="week", random_state=i) for i in range(n_streams)]
+    print(
+        _alarms("simulated", [m.fit(c) for m, c in zip(models, streams, strict=True)]), flush=True
+    )
+    for name in ("sotu", "newsarticles2017"):
+        vectorizer = Vectorizer(stop_words="english", min_df=5, max_df=0.3)
+        corpus = load_corpus(name, vectorizer=vectorizer)
+        corpus = corpus[np.random.default_rng(0).permutation(corpus.n_docs)[:6000]]
+        model = TopicTracker(n_topics=20, slice_by=-(-corpus.n_docs // 12), random_state=0)
+        print(_alarms(f"{name}, shuffled", [model.fit(corpus)]), flush=True)
+
+
+def _alarms(name: str, models: list[TopicTracker]) -> str:
+    kinds = (None, "drift", "words", ("rise", "fall"), "surprise")
+    told = [sum(len({a.slice for a in m.alerts(kind)}) for m in models) for kind in kinds]
+    return f"| {name} | {sum(m.state_.step - 1 for m in models)} | {' | '.join(map(str, told))} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=("quality", "events"))
+    parser.add_argument("--only", choices=("quality", "events", "quiet"))
     parser.add_argument("--data", action="append", choices=tuple(WIDTHS))
     parser.add_argument(
         "--models", nargs="+", choices=tuple(MODELS), help="of the large tables; else all"
@@ -319,6 +345,8 @@ def main() -> None:
             quality(stream(name, given.max_docs), given.models, given.small, given.seed)
     if given.only in (None, "events"):
         events(given.seed)
+    if given.only in (None, "quiet"):
+        quiet(8)
 
 
 if __name__ == "__main__":
