@@ -44,7 +44,7 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     Parameters
     ----------
     classifier : {"gibbs", "averaging"}
-        The posterior of the weights. "gibbs" is three times faster; "averaging" a little more accurate. What
+        The posterior of the weights. "gibbs" is faster, "averaging" more accurate on several labels. What
         is None below depends on it.
     n_topics : int or None
         Number of topics [K]. None: 20 for two classes, else the larger of 40 and twice the classes (once the
