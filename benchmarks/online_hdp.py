@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from bayou import HDP, OnlineHDP, OnlineLDA
+from bayou import HDP, Corpus, OnlineHDP, OnlineLDA
 from bayou.data import read
 from bayou.parts import topics
 from bayou.run.shards import Workers
@@ -43,7 +44,10 @@ def load(name: str) -> Bench:
         return Bench(name, every[np.sort(order[:2930])], every[np.sort(order[2930:])])
     if name == "nips":
         at = folder / "uci_nips"
-        return Bench(name, *(read(at / f"{part}.svm.gz") for part in ("train", "test")))
+        train, test = (read(at / f"{part}.svm.gz") for part in ("train", "test"))
+        counts = csr_array(test.counts)
+        counts.resize((test.n_docs, train.n_terms))  # the last terms may not occur in the test part
+        return Bench(name, train, Corpus.from_matrix(counts))
     return load_bench(name)
 
 
