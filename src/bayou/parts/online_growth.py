@@ -17,7 +17,7 @@ from bayou.parts import growth
 from bayou.parts.growth import Growth, Live
 from bayou.parts.online_batch import Batch
 from bayou.parts.online_state import How, State
-from bayou.parts.topics import F32, F64, U16
+from bayou.parts.topics import F32, F64, I64, U16
 
 PRUNE_EVERY = 1024  # documents between two looks at small topics
 N_COURSE = 100  # mini-batches whose number of topics is remembered
@@ -65,6 +65,17 @@ def unborn(mean: F64, spread: F64, before: State, n_topics: int, variance: float
     at = np.arange(n_topics, mean.shape[1])
     if len(spread):
         spread[:, at, at] = variance
+
+
+def forget(live: Live | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
+    """Set to zero what was summed for columns whose topic was born just now, or is no more."""
+    if live is None:
+        return np.empty(0, np.int64)
+    gone = np.flatnonzero(live.roots.born if reborn else ~live.roots.in_use)
+    for each in sums:
+        each[..., gone] = 0.0
+    live.roots.born[:] = False
+    return gone
 
 
 def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F64]:

@@ -147,12 +147,12 @@ def _averaging(
     kept = how.n_sweeps - how.burn_in
     for j in range(how.n_sweeps):
         zbar = _sweep(local, batch, eta, none, run, j)
-        _forget((added, zhat, tables), local, reborn=True)
+        online_growth.forget(local.live, (added, zhat, tables), reborn=True)
         if j >= how.burn_in:
             kernels.count_into(added, batch.tokens.terms, local.z, how.ghosts / kept)
             kernels.add_zbar(zhat, zbar, 1.0 / kept)
         _seat(tables, state, local, run, j)
-    _forget((added, zhat, tables), local, reborn=False)
+    online_growth.forget(local.live, (added, zhat, tables), reborn=False)
     mean, duals = dual_step(state.mean, zhat, batch.y, how.ghosts * batch.cost, how, run.each)
     local.kappa[:] = duals / how.ghosts * local.shown
     return added, state._replace(mean=mean, tables=tables)
@@ -190,7 +190,7 @@ def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -
     share = how.ghosts / (how.n_sweeps - how.burn_in)
     for j in range(how.n_sweeps):
         zbar = _sweep(local, batch, eta, spread32, run, j)
-        gone = _forget((added, tables), local, reborn=True)
+        gone = online_growth.forget(local.live, (added, tables), reborn=True)
         linear[:, gone], precision[:, gone] = state.linear[:, gone], state.precision[:, gone]
         precision[:, :, gone] = state.precision[:, :, gone]
         if j >= how.burn_in:
@@ -202,21 +202,10 @@ def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -
             both = (local.omega, local.kappa)
             _respond(both, zbar, weights, batch, cost, True, number, run)
             _favour(local.kappa, batch, how)
-    _forget((added, tables), local, reborn=False)  # `settled` integrates out what is left of them
+    # what is left of topics that are no more is integrated out by `online_growth.settled`
+    online_growth.forget(local.live, (added, tables), reborn=False)
     mean = solved(precision, linear, run.each)
     return added, state._replace(precision=precision, linear=linear, mean=mean, tables=tables)
-
-
-def _forget(sums: tuple[F64, ...], local: Local, *, reborn: bool) -> I64:
-    """Set to zero what was summed for columns whose topic was born just now, or is no more."""
-    if local.live is None:
-        return np.empty(0, np.int64)
-    roots = local.live.roots
-    gone = np.flatnonzero(roots.born if reborn else ~roots.in_use)
-    for each in sums:
-        each[..., gone] = 0.0
-    roots.born[:] = False
-    return gone
 
 
 def _seat(tables: F64, state: State, local: Local, run: Round, j: int) -> None:
