@@ -10,6 +10,7 @@ import bayou
 from bayou import LDA, Corpus, DataError, TopicTracker, Vectorizer
 from bayou.data import ModelFileError
 from bayou.datasets import load_corpus, make_news
+from bayou.parts import lineage
 from bayou.parts.trail import LINEAGE, Alert
 from bayou.testing.cases import saved
 
@@ -126,18 +127,18 @@ def test_ids_are_permanent_and_the_course_is_kept(tracked):
     assert len(tracked.slice_names_) == 24
 
 
-def test_two_topics_that_are_one_are_merged():
-    rng = np.random.default_rng(0)
-    phi = rng.dirichlet(np.full(80, 0.1), 3)
-    model = TopicTracker(n_topics=3, n_sweeps=30, n_spare=0, random_state=0, strength=50.0)
-    for t in range(6):
-        topics = phi if t < 3 else phi[[0, 1, 1]]  # the third becomes the second
-        theta = rng.dirichlet(np.full(3, 0.2), 150)
-        model.partial_fit(np.array([rng.multinomial(40, th @ topics) for th in theta]))
-    merged = model.alerts("merged")
-    if merged:  # the larger keeps its number, and the smaller is gone for good
-        assert merged[0].other in model.topic_ids_
-        assert merged[0].topic not in model.topic_ids_
+def test_topics_that_are_equal_in_two_slices_are_merged_into_the_larger():
+    state = TopicTracker(n_topics=3, n_sweeps=3, random_state=0).fit(np.ones((20, 10))).state_
+    counts = np.zeros((10, 3))
+    counts[:5, 0], counts[:5, 1], counts[5:, 2] = 100.0, 60.0, 80.0
+    share = counts.sum(axis=0) / counts.sum()
+    seen = lineage.Measured(counts, share, share, share)
+    near, events, gone = lineage.mergers(state, seen, 200.0)
+    assert near.tolist() == [1, 0, -1]
+    assert not events
+    near, events, gone = lineage.mergers(state._replace(near=near), seen, 200.0)
+    assert [(e.kind, e.id, e.other) for e in events] == [("merged", 1, 0)]
+    assert gone == [1]
 
 
 def test_a_topic_that_stays_away_dies_and_is_known_when_it_comes_back():
