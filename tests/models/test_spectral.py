@@ -82,10 +82,11 @@ def test_what_a_stream_keeps_does_not_grow():
     assert sizes[-1] < 1.1 * sizes[1]
 
 
-def test_forgetting_follows_topics_that_are_replaced():
+@pytest.mark.parametrize("more", [{}, {"n_polish": 5}, {"n_polish": 5, "mode": "history"}])
+def test_forgetting_follows_topics_that_are_replaced(more):
     other, later = sample_mixture(3000, 3, 60, doc_length=30, weights=WEIGHTS, seed=9)
     errors = {}
-    for name, settings in {"all": {}, "fading": {"half_life": 300, "burn_in": 200}}.items():
+    for name, settings in {"all": {}, "fading": {"half_life": 300, "burn_in": 200} | more}.items():
         model = SpectralLeader(**PURE | settings).partial_fit(CORPUS).partial_fit(other)
         errors[name] = matched_l1(later.topics, model.components_)
     assert errors["fading"] < 0.3 < errors["all"]

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from bayou.mixture_estimator import MixtureEstimator
 from bayou.parameters import whole
-from bayou.parts import mixture, moment_stream, spectral
+from bayou.parts import mixture, moment_stream, reservoir, spectral
 from bayou.parts.moment_stream import State
 from bayou.parts.topics import Each, Pairs
 from bayou.spectral_estimator import Answer, SpectralEstimator
@@ -45,14 +45,18 @@ def solve(state: State, p: SimpleNamespace, seed: int, each: Each, docs: Pairs |
     pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
     tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
     rows = mixture.smoothed(found.rows, tokens, unigram, max(pseudo, 1e-9))
-    weights, some = found.weights, _at_hand(state, p) if docs is None else docs
+    weights, some = found.weights, _at_hand(state, p) if docs is None or p.half_life else docs
     if p.n_polish and some.n_docs and found.diagnosis.rank:
         rows, weights = mixture.em_steps(some, rows, weights, p.n_polish, unigram, pseudo, each)
     return Answer(weights, mixture.as_rows(rows), found.diagnosis)
 
 
 def _at_hand(state: State, p: SimpleNamespace) -> Pairs:
-    return state.now.waiting.pairs if p.mode == "history" else state.pool.pairs
+    if p.mode != "history":
+        return state.pool.pairs
+    kept = state.now.waiting.pairs
+    first = max(kept.n_docs - 2 * p.half_life, 0) if p.half_life else 0
+    return reservoir.sliced(kept, first, kept.n_docs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -93,7 +97,8 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
         a handful of them can take a topic. None leaves none out.
     n_polish : int
         EM steps after the solution, on the documents of `fit`, on those kept by `mode`, or for a basis on a
-        uniform sample of the stream. 0 is the pure spectral answer.
+        uniform sample of the stream; with a `half_life`, on the latest documents, two half-lives of them
+        at most. 0 is the pure spectral answer.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`; a solution is a single step, so only the second and the third make a difference.
 

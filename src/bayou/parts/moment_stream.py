@@ -133,7 +133,7 @@ class State(NamedTuple):
     known: F64  # counts of terms
     now: Stream  # what is solved
     next: Stream | None  # the generation that takes over
-    pool: Kept  # a uniform sample of all documents
+    pool: Kept  # a uniform sample of all documents, or the latest where older ones fade
 
 
 def init(n_terms: int, p: SimpleNamespace) -> State:
@@ -162,6 +162,8 @@ def _taken(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
         now = take(now, pairs, first, p, seed)
     if later is not None:
         later = take(later, pairs, first, p, seed)
-    if p.mode == "reservoir" or (p.mode == "basis" and p.n_polish):
+    if p.half_life and p.mode == "basis" and p.n_polish:  # EM must not bring back what has faded
+        pool = reservoir.latest(pool, pairs, min(p.reservoir, 2 * p.half_life))
+    elif p.mode == "reservoir" or (p.mode == "basis" and p.n_polish):
         pool = reservoir.sampled(pool, pairs, p.reservoir, seed)
     return State(first + pairs.n_docs, known, now, later, pool)

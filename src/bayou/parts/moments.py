@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
@@ -127,7 +126,7 @@ def _eigenvectors(counts: Any, b: F64, r: int, seed: int) -> F64:
     diagonal = np.asarray(counts.T @ b, np.float64)
     if n_terms <= DENSE or r >= n_terms - 1:
         second = (counts.T @ (counts * b[:, None])).toarray() - np.diag(diagonal)
-        return np.asarray(eigh(second, subset_by_index=[n_terms - r, n_terms - 1])[1][:, ::-1])
+        return np.asarray(np.linalg.eigh(second)[1][:, ::-1][:, :r], np.float64)
     turned: Any = csr_array(counts.T)
 
     def product(x: F64) -> F64:

@@ -66,6 +66,13 @@ def appended(kept: Kept, pairs: Pairs) -> Kept:
     return kept._replace(**joined(kept.pairs, pairs)._asdict(), n_seen=kept.n_seen + pairs.n_docs)
 
 
+def latest(kept: Kept, pairs: Pairs, size: int) -> Kept:
+    """The last ``size`` documents of a stream."""
+    both = joined(kept.pairs, pairs)
+    few = sliced(both, max(both.n_docs - size, 0), both.n_docs)
+    return kept._replace(**few._asdict(), n_seen=kept.n_seen + pairs.n_docs)
+
+
 def sampled(kept: Kept, pairs: Pairs, size: int, seed: int) -> Kept:
     """Offer documents to a sample of ``size``."""
     room = max(size - kept.pairs.n_docs, 0)
