@@ -177,6 +177,28 @@ def test_counts_of_labels_stay_with_the_terms_that_are_left(estimator):
     np.testing.assert_array_equal(model.labels_.label_docs, docs)
 
 
+def test_labels_are_as_if_a_term_that_is_let_go_had_never_been():
+    names = Vocabulary(sorted(FRUIT + SPACE))
+    never = OnlineLabeledLDA(batch_size=10).partial_fit(
+        Corpus.from_text(FIRST, vocabulary=names), KINDS
+    )
+    model = OnlineLabeledLDA(batch_size=10).partial_fit(Corpus.from_text(FIRST), KINDS)
+    keep, fruit = without_beasts(Corpus.from_text(FIRST))
+    model._change_terms(keep, Vocabulary([*fruit, *SPACE]))
+    order = [list(model.vocabulary_).index(term) for term in names]
+    later = Corpus.from_text(LATER, vocabulary=names)
+    for _ in range(2):
+        np.testing.assert_allclose(
+            model.labels_.term_label.toarray()[order], never.labels_.term_label.toarray(), rtol=1e-5
+        )
+        for name in ("doubt", "lengths", "shares"):
+            np.testing.assert_allclose(
+                getattr(model.state_, name), getattr(never.state_, name), rtol=1e-5
+            )
+        for one in (model, never):
+            one.partial_fit(later, MORE_KINDS)
+
+
 @pytest.mark.parametrize("estimator", list(label_models()), ids=lambda e: repr(e)[:40])
 def test_documents_that_wait_lose_the_terms_that_are_let_go(estimator):
     corpus = Corpus.from_text(FIRST[:77])
