@@ -12,9 +12,17 @@ from bayou import (
     Corpus,
     DataError,
     Growth,
+    OnlineDependencyLDA,
+    OnlineHDP,
+    OnlineLabeledHDP,
+    OnlineLabeledLDA,
     OnlineLDA,
+    OnlineMedHDPClassifier,
     OnlineMedLDAClassifier,
     OnlineMedLDARegressor,
+    SpectralLDA,
+    SpectralLeader,
+    StepwiseEM,
     TextModel,
     Vocabulary,
 )
@@ -43,15 +51,28 @@ def estimators():
     yield OnlineLDA(n_topics=3, batch_size=16, random_state=0)
     yield OnlineLDA(n_topics=3, batch_size=16, random_state=0, inference="hybrid")
     yield OnlineMedLDAClassifier(n_topics=4, batch_size=10, random_state=0)
+    yield OnlineHDP(n_topics=8, batch_size=16, random_state=0)
+    yield OnlineHDP(n_topics=8, batch_size=16, random_state=0, inference="truncation-free")
+    yield StepwiseEM(n_topics=3, batch_size=16, random_state=0)
+    yield OnlineMedHDPClassifier(n_topics=4, batch_size=10, random_state=0)
+    yield from label_models()
     yield OnlineMedLDARegressor(n_topics=4, batch_size=10, random_state=0)
     yield BayesPAClassifier(batch_size=7, random_state=0)
 
 
+def label_models():
+    yield OnlineLabeledLDA(batch_size=10, random_state=0, rule="cardinality")
+    yield OnlineDependencyLDA(n_topics=2, n_chains=2, batch_size=10, random_state=0)
+    yield OnlineLabeledHDP(batch_size=10, random_state=0)
+
+
 def answers(estimator, kinds):
-    if isinstance(estimator, OnlineLDA):
+    if isinstance(estimator, OnlineLDA | OnlineHDP | StepwiseEM):
         return None
     if isinstance(estimator, OnlineMedLDARegressor):
         return [float(kind == "fruit") for kind in kinds]
+    if isinstance(estimator, OnlineLabeledLDA | OnlineDependencyLDA):
+        return [[kind, "any"] for kind in kinds]
     return kinds
 
 
@@ -82,11 +103,23 @@ def test_new_words_get_columns_and_dead_words_lose_theirs(estimator, tmp_path):
     assert saved(again.partial_fit(LATER, y)) == saved(model.partial_fit(LATER, y))
 
 
-@pytest.mark.parametrize("estimator", list(estimators())[:3], ids=lambda e: repr(e)[:40])
+@pytest.mark.parametrize("estimator", list(estimators())[:-2], ids=lambda e: repr(e)[:40])
 def test_the_calls_do_not_matter_where_they_are_whole_mini_batches(estimator):
     whole, cut = grown(estimator), grown(estimator, (16, 48, 96, 112))
     assert whole.vocabulary_ == cut.vocabulary_
     assert saved(whole) == saved(cut)
+
+
+@pytest.mark.parametrize("estimator", list(label_models()), ids=lambda e: repr(e)[:40])
+def test_labels_of_a_stream_may_be_cut_anywhere(estimator):
+    assert saved(grown(estimator)) == saved(grown(estimator, (1, 2, 33, 34, 100, 159)))
+
+
+def test_labels_that_come_with_new_words_are_told_by_them():
+    model = grown(OnlineLabeledLDA(batch_size=10))
+    assert model.predict_labels(["moon orbit mars"])[0][0] == "space"
+    one = grown(OnlineLabeledHDP(batch_size=10, random_state=0))
+    assert one.predict(["moon orbit mars", "plum pear"]).tolist() == ["space", "fruit"]
 
 
 def test_the_vocabulary_does_not_depend_on_the_calls_at_all():
@@ -122,6 +155,111 @@ def test_a_new_term_has_the_prior_only_and_totals_are_those_of_the_terms_left():
     kept = model.components_[:, :4] / model.components_[:, :4].sum(axis=1, keepdims=True)
     old = before[:, keep] / before[:, keep].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(kept, old, rtol=1e-3)
+
+
+def without_beasts(corpus):
+    names = [term for term in corpus.vocabulary if term not in BEAST][::-1]
+    return np.array([corpus.vocabulary.index(term) for term in names]), names
+
+
+@pytest.mark.parametrize("estimator", list(label_models()), ids=lambda e: repr(e)[:40])
+def test_counts_of_labels_stay_with_the_terms_that_are_left(estimator):
+    corpus = Corpus.from_text(FIRST)
+    model = estimator.partial_fit(corpus, answers(estimator, KINDS))
+    keep, names = without_beasts(corpus)
+    before, docs = model.labels_.term_label.toarray(), model.labels_.label_docs
+    gone = model._change_terms(keep, Vocabulary([*names, "moon"]))
+    after = model.labels_.term_label.toarray()
+    np.testing.assert_allclose(gone, before.sum() - before[keep].sum(), rtol=1e-5)
+    np.testing.assert_allclose(after[:4], before[keep], rtol=1e-5)
+    assert not after[4].any()
+    np.testing.assert_allclose(model.labels_.tokens, after.sum(axis=0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(model.labels_.label_docs, docs)
+
+
+def test_labels_are_as_if_a_term_that_is_let_go_had_never_been():
+    names = Vocabulary(sorted(FRUIT + SPACE))
+    never = OnlineLabeledLDA(batch_size=10).partial_fit(
+        Corpus.from_text(FIRST, vocabulary=names), KINDS
+    )
+    model = OnlineLabeledLDA(batch_size=10).partial_fit(Corpus.from_text(FIRST), KINDS)
+    keep, fruit = without_beasts(Corpus.from_text(FIRST))
+    model._change_terms(keep, Vocabulary([*fruit, *SPACE]))
+    order = [list(model.vocabulary_).index(term) for term in names]
+    later = Corpus.from_text(LATER, vocabulary=names)
+    for _ in range(2):
+        np.testing.assert_allclose(
+            model.labels_.term_label.toarray()[order], never.labels_.term_label.toarray(), rtol=1e-5
+        )
+        for name in ("doubt", "lengths", "shares"):
+            np.testing.assert_allclose(
+                getattr(model.state_, name), getattr(never.state_, name), rtol=1e-5
+            )
+        for one in (model, never):
+            one.partial_fit(later, MORE_KINDS)
+
+
+@pytest.mark.parametrize("estimator", list(label_models()), ids=lambda e: repr(e)[:40])
+def test_documents_that_wait_lose_the_terms_that_are_let_go(estimator):
+    corpus = Corpus.from_text(FIRST[:77])
+    model = estimator.partial_fit(corpus, answers(estimator, KINDS[:77]))
+    n, keep = corpus.n_terms, np.arange(corpus.n_terms)
+    shown = model.labels_.term_label.toarray()
+    assert model._change_terms(keep, corpus.vocabulary) == 0.0
+    np.testing.assert_array_equal(model.labels_.term_label.toarray(), shown)
+    waiting = model.pending_.matrix(n).toarray()
+    keep, names = without_beasts(corpus)
+    model._change_terms(keep, Vocabulary(names))
+    np.testing.assert_array_equal(model.pending_.matrix(4).toarray(), waiting[:, keep])
+    assert model.pending_.n_docs == 7
+    assert model.labels_.term_label.shape[0] == 4
+
+
+def test_all_terms_may_be_new():
+    corpus = Corpus.from_text(FIRST)
+    later = Corpus.from_text(texts(SPACE, 40, 5))
+    for estimator in list(estimators())[:-2]:
+        model = estimator.partial_fit(corpus, *given(estimator, KINDS))
+        gone = model._change_terms(np.zeros(0, np.int64), later.vocabulary)
+        assert gone > 0.0
+        model.partial_fit(later, *given(estimator, ["fruit", "beast"] * 20))
+        assert np.isfinite(model.transform(later)).all()
+        assert saved(model)
+
+
+def given(estimator, kinds):
+    y = answers(estimator, kinds)
+    return () if y is None else (y,)
+
+
+def test_topics_that_lose_their_words_lose_their_tables():
+    corpus = Corpus.from_text(FIRST)
+    keep, names = without_beasts(corpus)
+    for model in (
+        OnlineHDP(n_topics=8, batch_size=16, random_state=0, inference="truncation-free"),
+        OnlineMedHDPClassifier(n_topics=4, batch_size=10, random_state=0),
+    ):
+        model.partial_fit(corpus, *given(model, KINDS))
+        before = model.state_
+        model._change_terms(keep, Vocabulary(names))
+        after = model.state_
+        same = after.topic == before.topic
+        np.testing.assert_array_equal(after.tables[same], before.tables[same])
+        assert not same.all()
+        assert (after.tables[~same] <= after.topic[~same]).all()
+
+
+def test_a_mixture_keeps_distributions_over_the_terms_left():
+    corpus = Corpus.from_text(FIRST)
+    model = StepwiseEM(n_topics=3, batch_size=16, random_state=0, smoothing=0.0).partial_fit(corpus)
+    before, weights = model.components_, model.weights_
+    keep, names = without_beasts(corpus)
+    gone = model._change_terms(keep, Vocabulary([*names, "moon"]))
+    assert gone == corpus.n_tokens / 2 == model.state_.totals[3]
+    old = before[:, keep] / before[:, keep].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.components_[:, :4], old, rtol=1e-5)
+    assert (model.components_[:, 4] < 1e-20).all()
+    np.testing.assert_array_equal(model.weights_, weights)
 
 
 def test_nothing_moves_where_nothing_is_let_go():
@@ -192,6 +330,12 @@ def test_what_cannot_grow_says_so():
     with pytest.raises(DataError, match="LDA learns from a whole corpus at once"):
         TextModel(estimator=LDA(n_topics=2), growth=GROWTH).fit(FIRST)
     model = LDA(n_topics=2, n_sweeps=2).fit(Corpus.from_text(FIRST))
+    for fixed, instead in (SpectralLeader(n_topics=2), "StepwiseEM"), (SpectralLDA(), "OnlineLDA"):
+        with pytest.raises(DataError, match=f"basis over its terms.*or use {instead}"):
+            TextModel(estimator=fixed, growth=GROWTH).partial_fit(FIRST)
+    closed = TextModel(estimator=SpectralLeader(n_topics=2)).partial_fit(FIRST)
+    with pytest.raises(DataError, match="basis over its terms"):
+        closed.set_params(growth=GROWTH).partial_fit(LATER)
     with pytest.raises(DataError, match="vocabulary of LDA cannot grow"):
         model._change_terms(np.arange(2), Vocabulary(["a", "b"]))
     with pytest.raises(DataError, match=r"growth must be a bayou\.data\.Growth"):

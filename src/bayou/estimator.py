@@ -59,6 +59,7 @@ class Estimator(BaseEstimator):
     callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
+    meets_labels: ClassVar[bool] = False  # whether `partial_fit` takes labels it was not told of
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -115,6 +116,7 @@ class Estimator(BaseEstimator):
         For models of a stream that have `_with_terms`. Gives the tokens that were counted for the columns
         that are let go.
         """
+        self._check_terms_move()
         gone = self._with_terms(keep, len(names) - len(keep))
         self._names: Vocabulary | None = names
         self.n_features_in_ = len(names)
@@ -123,7 +125,19 @@ class Estimator(BaseEstimator):
 
     def _with_terms(self, keep: NDArray[np.int64], n_new: int) -> float:
         """Columns ``keep``, then ``n_new`` that know the prior alone; models of a stream have their own."""
-        raise DataError(f"the vocabulary of {type(self).__name__} cannot grow; leave out growth")
+        raise TypeError(f"{type(self).__name__} does not say how its terms change")
+
+    def _fixed_terms(self) -> str:
+        """Why columns cannot change and what to do, in a sentence; empty where they can."""
+        if type(self)._with_terms is not Estimator._with_terms:
+            return ""
+        name = type(self).__name__
+        return f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+
+    def _check_terms_move(self) -> None:
+        """Refuse to let a vocabulary grow, before anything is learned, where it never will."""
+        if reason := self._fixed_terms():
+            raise DataError(reason)
 
     def _parameters(self) -> SimpleNamespace:
         """The fields as a namespace, for functions that know no estimator."""

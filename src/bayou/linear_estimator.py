@@ -224,10 +224,13 @@ class LinearEstimator(Estimator, abstract=True):
                 self._show(p, workers)
                 self.n_iter_ = self._shown.step
 
+    def _fixed_terms(self) -> str:
+        if self._checked_parameters().precision != "full":
+            return ""
+        return "precision='full' has a fixed number of columns; use 'diagonal'"
+
     def _with_terms(self, keep: I64, n_new: int) -> float:
         p = self._checked_parameters()
-        if p.precision == "full":
-            raise DataError("precision='full' has a fixed number of columns; use 'diagonal'")
         both = self.state_, self.pending_
         self.state_, self.pending_ = columns.moved_weights(
             *both, keep, n_new, self._n_columns(), 1.0 / p.variance

@@ -219,10 +219,12 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def _with_terms(self, keep: I64, n_new: int) -> float:
         s, n_terms = self.state_, len(self.state_.raw)
         gone = columns.counts_of(s.raw, s.scale, columns.others(keep, n_terms))
+        topic = np.maximum(s.topic - gone, 0.0)
         self.pending_ = columns.moved_examples(self.pending_, keep, n_terms)
         self.state_ = s._replace(
-            raw=columns.moved(s.raw, keep, n_new), topic=np.maximum(s.topic - gone, 0.0),
+            raw=columns.moved(s.raw, keep, n_new), topic=topic,
             seen_in=columns.moved(s.seen_in, keep, n_new),
+            tables=columns.seated(s.tables, s.topic, topic) if len(s.tables) else s.tables,
         )  # fmt: skip
         return float(gone.sum())
 

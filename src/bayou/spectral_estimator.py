@@ -148,6 +148,13 @@ class SpectralEstimator(TopicEstimator, abstract=True):
                 )
         return p
 
+    def _fixed_terms(self) -> str:
+        other = "StepwiseEM" if self.single_topic else "OnlineLDA"
+        return (
+            f"{type(self).__name__} sums moments up in a basis over its terms, which cannot change later; "
+            f"leave out growth (bayou stream --closed) or use {other}"
+        )
+
     # -- what users read -----------------------------------------------------------------------
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +31,7 @@ from bayou.parts import (
     label_scores,
     label_state,
     label_stream,
+    label_terms,
 )
 from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import LABELS, WORDS, How, State
@@ -55,6 +56,8 @@ class StreamedLabels(LabelSet, abstract=True):
     pending_ : Documents
         The documents after it, fewer than `batch_size`.
     """
+
+    meets_labels: ClassVar[bool] = True
 
     rule: str = "scut"
 
@@ -128,6 +131,12 @@ class StreamedLabels(LabelSet, abstract=True):
             raise ValueError(
                 "n_topics, n_chains, mix and rule cannot change within a stream; begin another model"
             )
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        self.pending_ = label_terms.moved_documents(self.pending_, keep, self._n_columns())
+        n_docs = self._checked_parameters().n_docs
+        self.state_, gone = label_terms.changed(self.state_, keep, n_new, n_docs)
+        return gone
 
     # -- what is known now ---------------------------------------------------------------------
 

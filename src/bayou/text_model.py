@@ -129,7 +129,8 @@ class TextModel(TransformerMixin, BaseEstimator):
             return self
         self._open_again()
         account = self.account_
-        if is_classifier(self.estimator_) and how.get("classes") is None:
+        inner = self.estimator_
+        if is_classifier(inner) and not inner.meets_labels and how.get("classes") is None:
             how |= {"classes": labels_of(y, X if isinstance(X, Corpus) else None)}
         for some, piece in reading.pieces(X, self.vectorizer_, lambda: account.room):
             beside = {k: rows_of(v, some) if k == "sample_weight" else v for k, v in how.items()}
@@ -151,6 +152,8 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _open_again(self) -> None:
         """Begin to watch words as `growth` says, if that has changed."""
         if (None if self.account_ is None else self.account_.growth) != self.growth:
+            if self.growth is not None:
+                self.estimator_._check_terms_move()
             self._open(None)
 
     def _revise(self, account: Account, piece: Reading) -> None:
@@ -198,6 +201,8 @@ class TextModel(TransformerMixin, BaseEstimator):
                 f"{type(given).__name__} learns from a whole corpus at once, so its vocabulary cannot grow; "
                 "leave out growth"
             )
+        if self.growth is not None:
+            given._check_terms_move()
         values = given.get_params(deep=False)
         how = {f.name: values.pop(f.name) for f in given._fields() if f.metadata.get("runtime")}
         return clone(type(given)(**values)).set_params(**how)

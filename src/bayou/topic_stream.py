@@ -18,7 +18,8 @@ from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, whole
-from bayou.parts.topics import F64, Each
+from bayou.parts import columns
+from bayou.parts.topics import F64, I64, Each
 from bayou.posterior import check_arrays
 from bayou.run import loop
 from bayou.run.loop import Info
@@ -196,6 +197,13 @@ class TopicStream(TopicEstimator, abstract=True):
             callbacks = [*bar, *self._callbacks()]
             loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
         self.n_iter_ = self.state_.step
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        s = self.state_
+        gone = columns.counts_of(s.raw, s.scale, columns.others(keep, len(s.raw)))
+        totals = np.maximum(s.topic - gone, 0.0)
+        self.state_ = s._replace(raw=columns.moved(s.raw, keep, n_new), topic=totals)
+        return float(gone.sum())
 
     def _order(self, n_docs: int, n: int) -> NDArray[np.int64]:
         key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))

@@ -138,6 +138,27 @@ def test_label_lists_and_numbers(invoke, models, tmp_path):
     assert len(rows("t/dead-letters.jsonl")) == 2
 
 
+def test_mixtures_and_labels_meet_new_words_and_a_basis_says_no(invoke, tmp_path):
+    first = list(lines(80, 9, space=False))
+    texts, kinds = [row["text"] for row in first], [[row["label"]] for row in first]
+    written(tmp_path / "docs.jsonl", lines(120))
+    for name, estimator, y in (
+        ("em", bayou.StepwiseEM(n_topics=3, random_state=0), ()),
+        ("labels", bayou.OnlineLabeledLDA(batch_size=32), (kinds,)),
+        ("basis", bayou.SpectralLeader(n_topics=2, random_state=0), ()),
+    ):
+        bayou.TextModel(estimator=estimator).partial_fit(texts, *y).save(f"{name}.bayou")
+    for name in ("em", "labels"):
+        invoke("stream", f"{name}.bayou", "docs.jsonl", "-o", f"{name}.jsonl", "--state", name,
+               "--block", "32")  # fmt: skip
+        out = rows(f"{name}.jsonl")
+        assert out[2]["unknown"] == 1.0
+        assert out[-1]["unknown"] == 0.0
+    said = invoke("stream", "basis.bayou", "docs.jsonl", "--state", "basis", code=1).stderr
+    assert "leave out growth (bayou stream --closed) or use StepwiseEM" in said
+    invoke("stream", "basis.bayou", "docs.jsonl", "--state", "basis", "--closed")
+
+
 def test_a_folder_and_standard_input(invoke, models, tmp_path):
     for i, row in enumerate(lines(40)):
         (tmp_path / "in" / row["label"]).mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ class Task:
     ) -> None:
         self.model, self._columns, self._separator, self._top = model, columns, separator, top
         self._numbers = answers.is_regression(model.estimator_)
-        self._classes = hasattr(model.estimator_, "predict") and not self._numbers
+        self._classes = answers.are_learned(model.estimator_) and not self._numbers
         self._met = (model.n_known_, model.n_unknown_)
 
     def work(self, answered: bool) -> Work:

@@ -32,11 +32,13 @@ from bayou.kernels import mixture as kernels
 from bayou.kernels import rng
 from bayou.mixture_estimator import MixtureEstimator
 from bayou.parameters import check_parameters, number
-from bayou.parts import mixture, topics
-from bayou.parts.topics import F64, Pairs
+from bayou.parts import columns, mixture, topics
+from bayou.parts.topics import F64, I64, Pairs
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
+
+LEAST_LENGTH = 1e-100  # of a topic that has lost all its terms: it is divided by
 
 
 class State(NamedTuple):
@@ -74,6 +76,17 @@ def update(state: State, pairs: Pairs, p: SimpleNamespace) -> State:
         prior(p, len(state.raw)),
     )  # fmt: skip
     return state
+
+
+def with_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
+    """Terms ``keep``, then ``n_new`` without statistics; and how often the others were met."""
+    gone = columns.others(keep, len(state.raw))
+    raw, known = columns.moved(state.raw, keep, n_new), columns.moved(state.known, keep, n_new)
+    length, totals, tokens = state.length, state.totals.copy(), float(state.known[gone].sum())
+    if len(gone):
+        length = np.maximum(totals[0] * raw.sum(axis=0), LEAST_LENGTH)
+        totals[3] = known.sum()
+    return State(raw, state.share, length, known, totals), tokens
 
 
 def posterior(state: State, p: SimpleNamespace, names: Any, n_docs: float) -> Posterior:
@@ -180,6 +193,10 @@ class StepwiseEM(MixtureEstimator):
         p = _checked(self._parameters())
         number("exponent", p.exponent, 0.5, 1.0)
         return p
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        self.state_, gone = with_terms(self.state_, keep, n_new)
+        return gone
 
     @property
     def vocabulary_(self) -> Any:

@@ -34,7 +34,7 @@ from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.parameters import number, one_of
-from bayou.parts import births, hybrid, kept_out, merge, root, stream, topics
+from bayou.parts import births, columns, hybrid, kept_out, merge, root, stream, topics
 from bayou.parts.tables import expected_tables
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -278,6 +278,13 @@ class OnlineHDP(TopicStream):
         local = stream.Local(share, state.beta, p.burn_in, p.n_samples, self.seed_, state.step)
         alpha = kept_out.judged_alpha(g, state.alpha, share, tokens, local, each)
         return state._replace(alpha=alpha)
+
+    def _with_terms(self, keep: I64, n_new: int) -> float:
+        before = self.state_.topic
+        gone = super()._with_terms(keep, n_new)
+        tables = columns.seated(self.state_.tables, before, self.state_.topic)
+        self.state_ = self.state_._replace(tables=tables)
+        return gone
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]

@@ -28,7 +28,7 @@ from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.parameters import one_of, resolve_alpha
-from bayou.parts import columns, hybrid, prior, spectral, stream, topics
+from bayou.parts import hybrid, prior, spectral, stream, topics
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
@@ -185,13 +185,6 @@ class OnlineLDA(TopicStream):
             scores=s.scores, score_steps=s.score_steps,
             vocabulary=self._names,
         )  # fmt: skip
-
-    def _with_terms(self, keep: I64, n_new: int) -> float:
-        s = self.state_
-        gone = columns.counts_of(s.raw, s.scale, columns.others(keep, len(s.raw)))
-        totals = np.maximum(s.topic - gone, 0.0)
-        self.state_ = s._replace(raw=columns.moved(s.raw, keep, n_new), topic=totals)
-        return float(gone.sum())
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}

@@ -33,14 +33,27 @@ def counts_of(raw: NDArray[np.float32], scale: float, gone: I64) -> F64:
     return np.asarray(scale * topic_totals(raw[gone]), np.float64)
 
 
-def moved_examples(waiting: Examples, keep: I64, n_terms: int) -> Examples:
-    """Documents that wait, without the terms that are let go."""
+def seated(tables: F64, before: F64, after: F64) -> F64:
+    """Tables of topics whose tokens have become fewer: at every table that is left sits a token."""
+    return np.where(after < before, np.minimum(tables, after), tables)
+
+
+def entries(
+    indptr: I64, terms: NDArray[Any], keep: I64, n_terms: int
+) -> tuple[I64, I64, NDArray[np.bool_]]:
+    """Bounds and terms of documents without the terms that are let go, and which entries are left."""
     to = np.full(n_terms, -1, np.int64)
     to[keep] = np.arange(len(keep))
-    terms = to[waiting.indices]
-    here = terms >= 0
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(here)])[waiting.indptr]
-    return waiting._replace(indptr=ends, indices=terms[here], data=waiting.data[here])
+    found = to[terms]
+    here = found >= 0
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(here)])[indptr]
+    return ends, found[here], here
+
+
+def moved_examples(waiting: Examples, keep: I64, n_terms: int) -> Examples:
+    """Documents that wait, without the terms that are let go."""
+    ends, terms, here = entries(waiting.indptr, waiting.indices, keep, n_terms)
+    return waiting._replace(indptr=ends, indices=terms, data=waiting.data[here])
 
 
 def moved_weights(

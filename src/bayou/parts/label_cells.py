@@ -206,6 +206,15 @@ def select_terms(cells: Cells, terms: I64) -> Cells:
     return Cells(ptr, cells.labels[take], cells.raw[take])
 
 
+def moved_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
+    """The cells of terms ``keep`` in that order, then ``n_new`` terms that have met no label."""
+    size = np.concatenate([np.diff(cells.ptr)[keep], np.zeros(n_new, np.int64)])
+    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    begin = np.concatenate([cells.ptr[keep], np.zeros(n_new, np.int64)])
+    take = np.repeat(begin - ptr[:-1], size) + np.arange(ptr[-1])
+    return Cells(ptr, cells.labels[take], cells.raw[take])
+
+
 def regrouped(cells: Cells, place: I64, n_labels: int) -> Cells:
     """Cells of label y moved to label ``place[y]``, added where they meet; -1 drops them."""
     to = place[cells.labels]

@@ -50,7 +50,7 @@ def removed(state: State, gone: I64) -> State:
     keep = np.setdiff1d(np.arange(state.n_labels), gone)
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
     rest = np.array([_rest(words, keep), _rest(state.shares, keep), 1.0])
-    return arranged(_rescaled(state, rest), keep)
+    return arranged(rescaled(state, rest), keep)
 
 
 def _rest(shares: F64, keep: I64) -> float:
@@ -59,7 +59,7 @@ def _rest(shares: F64, keep: I64) -> float:
     return rest if rest > 0.0 else 1.0
 
 
-def _rescaled(state: State, rest: F64) -> State:
+def rescaled(state: State, rest: F64) -> State:
     """Shares of what is left, and totals as much smaller: their products stay."""
     return state._replace(
         scale=state.scale / rest[WORDS], doubt=state.doubt / rest,
