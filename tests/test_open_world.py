@@ -340,3 +340,11 @@ def test_what_cannot_grow_says_so():
         model._change_terms(np.arange(2), Vocabulary(["a", "b"]))
     with pytest.raises(DataError, match=r"growth must be a bayou\.data\.Growth"):
         TextModel(estimator=OnlineLDA(n_topics=2), growth=5).partial_fit(FIRST)
+
+
+def test_label_lists_of_different_lengths_follow_a_stream():
+    model = TextModel(
+        estimator=OnlineLabeledLDA(batch_size=16, random_state=0), growth=GROWTH
+    ).partial_fit(FIRST, [["fruit", "food"], ["beast"]] * 40)
+    model.partial_fit(LATER, [["fruit"], ["space", "far", "dark"]] * 80)
+    assert set(model.classes_) == {"fruit", "food", "beast", "space", "far", "dark"}

@@ -186,6 +186,7 @@ class TextModel(TransformerMixin, BaseEstimator):
     ) -> None:
         self.estimator_, self.vectorizer_ = estimator, vectorizer
         self.n_known_, self.n_unknown_ = known, unknown
+        self.account_ = None
 
     def _estimator(self) -> Any:
         given = LDA() if self.estimator is None else self.estimator

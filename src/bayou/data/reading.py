@@ -68,6 +68,8 @@ def pieces(
 
 def rows_of(values: Any, some: slice) -> Any:
     """What belongs to some of the documents; a number or None belongs to all."""
+    if isinstance(values, list | tuple):  # of label lists too, which make no array
+        return values[some]
     if values is None or (np.ndim(values) == 0 and not hasattr(values, "shape")):
         return values
     return values.iloc[some] if hasattr(values, "iloc") else values[some]
