@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+import bayou.data
 from bayou.data import DataError
 from bayou.data.streams.files import Files, Reading
 from bayou.data.streams.places import Wanted, open_sink, open_source, split
@@ -120,6 +121,31 @@ def test_a_quote_that_never_ends(tmp_path):
     path.write_text("id\tid\n")
     with pytest.raises(DataError, match="same name"):
         drained(opened([path], format="tsv"))
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_quote_within_a_field_is_a_quote(tmp_path, form):
+    path = tmp_path / f"a.{form}"
+    text = 'id,text\n1,5" disk\n2,ok\n3,6" disk\n4,fine\n5,7" x\n6,"a ""b""\nc"\n7,\n'
+    path.write_text(text if form == "csv" else text.replace(",", "\t"))
+    items = every_position([path], format=form)
+    assert texts(items) == ['5" disk', "ok", '6" disk', "fine", '7" x', 'a "b"\nc', ""]
+    assert len(bayou.data.read(path)) == 7
+    if form == "tsv":
+        path.write_text("id\ttext\n\t\n")
+        assert texts(every_position([path], format=form)) == [""]
+
+
+def test_a_row_that_cannot_be_parsed_takes_no_other_with_it(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"a"b,"c\n2,ok\n3,"x\ny"z"\n4,fine\n')
+    items = every_position([path], format="csv")
+    assert [item.record and item.record["text"] for item in items] == [None, "ok", None, "fine"]
+    assert [item.raw for item in items if item.raw] == ['1,"a"b,"c', '3,"x\ny"z"']
+    path.write_bytes(b'id,text\n1,"a\n\xff\n2,ok\n3,"b\n' + b"x" * 99 + b"\n4,fine\n")
+    items = every_position([path], format="csv", max_line_bytes=90)
+    assert [item.record and item.record["text"] for item in items] == [None, "ok", None, "fine"]
+    assert items[0].raw == '1,"a\n\\xff'
 
 
 def test_another_file_of_the_same_name_is_noticed(tmp_path):
