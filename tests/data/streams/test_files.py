@@ -204,6 +204,55 @@ def test_a_file_that_is_rotated(tmp_path):
     assert again.read(9, 0.0) == []
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("running", [False, True])
+def test_a_file_that_is_rotated_several_times(tmp_path, running, packed):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(2))
+    source = opened([path], follow=True)
+    assert texts(source.read(1, 0.0)) == ["t0"]
+    position = source.position()
+    path.rename(tmp_path / "a.jsonl.3")
+    (tmp_path / "a.jsonl.4").write_text(lines(1, 90))  # an older one
+    if packed:
+        (tmp_path / "a.jsonl.2.gz").write_bytes(gzip.compress(lines(2, 2).encode()))
+    else:
+        (tmp_path / "a.jsonl.2").write_text(lines(2, 2))
+    (tmp_path / "a.jsonl.1").write_text(lines(1, 4))
+    path.write_text(lines(1, 5))
+    source = source if running else opened([path], position, follow=True)
+    found, said = [], []
+    source.remarks = said.append
+    for i in range(1, 6):
+        found += texts(source.read(1, 0.0))
+        source = opened([path], json.loads(json.dumps(source.position())), follow=True)
+        source.remarks = said.append
+        assert found == [f"t{j}" for j in range(1, i + 1)]
+    assert source.read(1, 0.0) == []
+    assert said == []
+
+
+def test_a_file_between_two_that_is_not_there_is_remarked_on(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(2))
+    source, said = opened([path], follow=True), []
+    source.remarks = said.append
+    assert texts(source.read(1, 0.0)) == ["t0"]
+    path.rename(tmp_path / "a.jsonl.2")
+    path.write_text(lines(1, 2))
+    assert texts(source.read(9, 0.0)) == ["t1", "t2"]
+    assert "a.jsonl.1 is not there" in said[0]
+    path.rename(tmp_path / "a.jsonl.20260102")
+    os.utime(tmp_path / "a.jsonl.20260102", (1, 1))
+    (tmp_path / "a.jsonl.20260101").write_text(lines(1, 90))
+    os.utime(tmp_path / "a.jsonl.20260101", (0, 0))
+    (tmp_path / "a.jsonl.20260103").write_text(lines(1, 3))
+    os.utime(tmp_path / "a.jsonl.2", (0, 0))
+    path.write_text(lines(1, 4))
+    assert texts(source.read(9, 0.0)) == ["t4"]
+    assert "if a.jsonl.20260103 came between" in said[1]
+
+
 def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     path.write_text(lines(1))

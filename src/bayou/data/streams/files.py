@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import time
@@ -15,6 +16,7 @@ from bayou.data.streams.lines import Line, LineReader, Place, nap
 from bayou.data.streams.table import Table
 
 FORMATS = ("jsonl", "csv", "tsv")
+_DIGITS = 3  # of the number of a file that was rotated; more of them are a date
 
 
 class Reading(NamedTuple):
@@ -129,13 +131,42 @@ class Files(Source):
             item = self._poison(self._table.drop(), "the file ends within quotes")
         rotated = self._reader.path != self.paths[self._i]
         if rotated or (self.how.follow and self._reader.replaced()):
-            self._next_file(self.paths[self._i])
+            self._next_file(self._successor())
         elif self._i + 1 < len(self.paths):
             self._i += 1
             self._next_file(self.paths[self._i])
         else:
             self.ended = True
         return item
+
+    def _successor(self) -> str:
+        """The file behind one that was rotated: there may be others between it and the one that grows."""
+        path = self.paths[self._i]
+        here = self._path(self._reader.place(self._mark))  # its name may have changed again
+        number = here.removeprefix(f"{path}.").removesuffix(".gz")
+        if not number.isdecimal() or len(number) > _DIGITS:
+            with contextlib.suppress(FileNotFoundError):  # names change under one's eyes
+                self._remark_on_others(path, here)
+            return path
+        for i in range(int(number) - 1, 0, -1):
+            for name in (f"{path}.{i}", f"{path}.{i}.gz"):
+                if os.path.exists(name):
+                    return name
+            self.remarks(f"{path}.{i} is not there; what was in it is not read")
+        return path
+
+    def _remark_on_others(self, path: str, here: str) -> None:
+        """Say which files may have come between, where names do not tell their order."""
+        folder, base = os.path.split(path)
+        since = 0 if here == path else os.stat(here).st_mtime_ns
+        known = (base, os.path.basename(here))
+        with os.scandir(folder or ".") as entries:
+            others = [e for e in entries if e.name.startswith(base) and e.name not in known]
+            later = sorted(e.name for e in others if e.stat().st_mtime_ns > since)
+        if later:
+            self.remarks(
+                f"{path} was rotated; if {', '.join(later)} came between, it is not read: give it as a file"
+            )
 
     def _next_file(self, path: str) -> None:
         self._reader.close()
