@@ -138,6 +138,18 @@ def test_label_lists_and_numbers(invoke, models, tmp_path):
     assert len(rows("t/dead-letters.jsonl")) == 2
 
 
+@pytest.mark.parametrize("flags", [(), ("--label", "label")])
+def test_documents_without_an_id_are_never_left_out(invoke, tmp_path, models, flags):
+    """The number of a document stands for its id in the answers, but is none."""
+    texts = [{"id": "2"}, {}, {"id": 4}, {}, {"id": ""}, {"id": None}, {"id": None}, {"id": "2"}]
+    sample = [{"text": "wolf", "label": "beast"} | row for row in texts]
+    written(tmp_path / "docs.jsonl", sample)
+    model = models / ("classes.bayou" if flags else "topics.bayou")
+    invoke("stream", model, "docs.jsonl", *flags, "--state", "s", "-o", "out.jsonl",
+           "--remember", "100")  # fmt: skip
+    assert [row["id"] for row in rows("out.jsonl")] == ["2", 2, 4, 4, 5, 6, 7]
+
+
 def test_mixtures_and_labels_meet_new_words_and_a_basis_says_no(invoke, tmp_path):
     first = list(lines(80, 9, space=False))
     texts, kinds = [row["text"] for row in first], [[row["label"]] for row in first]

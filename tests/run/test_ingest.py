@@ -205,6 +205,15 @@ def test_documents_told_twice_are_left_out(tmp_path):
     assert toy.n_learned == 7
 
 
+def test_documents_without_an_id_are_never_repeats(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    ids = [{"id": 2}, {}, {"id": "4"}, {}, {}, {"id": None}, {"id": None}, {"id": 2}]
+    path.write_text("".join(json.dumps({"text": "x"} | x) + "\n" for x in ids))
+    toy = run(tmp_path, Files([str(path)], Reading()), remember=100)
+    assert toy.n_learned == 7
+    assert [row["id"] for row in rows(tmp_path)] == [2, 2, "4", 4, 5, 6, 7]
+
+
 def test_what_is_remembered_does_not_depend_on_interruptions(tmp_path, monkeypatch):
     draw = random.Random(3)
     path = tmp_path / "docs.jsonl"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayou.data import DataError
+from bayou.data import DataError, ModelFileError, header
 from bayou.run.journal import Journal
 
 
@@ -25,7 +25,7 @@ def test_the_newest_is_found_and_old_ones_go(tmp_path):
     journal.close()
 
 
-def test_damage_is_told_counted_and_removed(tmp_path):
+def test_damage_is_told_counted_and_set_aside(tmp_path):
     said = []
     journal = Journal(tmp_path / "j", told=said.append)
     for n in range(3):
@@ -36,9 +36,49 @@ def test_damage_is_told_counted_and_removed(tmp_path):
     assert journal.newest().manifest["n"] == 0
     assert (journal.n_damaged, len(said)) == (2, 2)
     assert not newest.exists()
+    aside = [path.with_name(f"{path.name}.damaged") for path in (newest, before)]
+    assert [len(path.read_bytes()) for path in aside] == [40, 0]
     write(journal, 7)
     assert journal.paths()[-1].name == "checkpoint-0000000002.bayou"
     assert journal.newest().manifest["n"] == 7
+
+
+@pytest.mark.parametrize("where", [3, 0.2, 0.4, 0.6, 0.8, -1])
+def test_a_bit_that_changed_is_damage(tmp_path, where):
+    journal = Journal(tmp_path / "j", told=lambda text: None)
+    write(journal, 1)
+    write(journal, 2)
+    newest = journal.paths()[-1]
+    data = bytearray(newest.read_bytes())
+    data[int(where * len(data)) if 0 < where < 1 else where] ^= 1
+    newest.write_bytes(data)
+    assert journal.newest().manifest["n"] == 1
+
+
+def test_a_checkpoint_of_a_newer_bayou_is_an_error_and_stays(tmp_path, monkeypatch):
+    journal = Journal(tmp_path / "j")
+    write(journal, 1)
+    with monkeypatch.context() as later:
+        later.setattr(header, "FORMAT_VERSION", 2)
+        write(journal, 2)
+    write(journal, 3)
+    damaged = journal.paths()[-1]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    there = journal.paths()
+    for _ in range(2):
+        with pytest.raises(ModelFileError, match="written by a newer bayou"):
+            journal.newest()
+    assert journal.paths() == there
+
+
+def test_where_none_is_whole_it_is_said_every_time(tmp_path):
+    journal = Journal(tmp_path / "j", told=lambda text: None)
+    write(journal, 1)
+    journal.paths()[0].write_bytes(b"")
+    for _ in range(2):
+        with pytest.raises(ModelFileError, match="none of the 1 checkpoints"):
+            journal.newest()
+    assert len(journal.paths()) == 1
 
 
 def test_other_files_are_left_alone(tmp_path):

@@ -21,10 +21,10 @@ class Toy:
             self.digest = bytes(kept.arrays["digest"]).decode()
             self.n_learned = kept.manifest["n_learned"]
 
-    def read(self, record, number):
+    def read(self, record):
         if not isinstance(record.get("text"), str):
             raise DataError("no text")
-        return record.get("id", number), record["text"]
+        return record.get("id"), record["text"]
 
     def answer(self, documents):
         return [{"said": f"{self.digest[:8]} {document}"} for document in documents]

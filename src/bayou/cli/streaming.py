@@ -50,8 +50,8 @@ class Task:
         answer = self.answer if answered else None
         return Work(self.read, answer, self.learn, self.model._contents, self.figures)
 
-    def read(self, record: dict[str, Any], number: int) -> tuple[Any, Document]:
-        """The id and the document of a record, or an error that says why it is none."""
+    def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
+        """The id (None without any) and the document of a record, or an error that says why it is none."""
         columns = self._columns
         text = record.get(columns.text)
         if isinstance(text, str) and columns.label == "" and columns.target == "":
@@ -60,7 +60,7 @@ class Task:
                 name in record or columns.id is None
             ):  # as a table would have it, in a third of the time
                 tokens = next(self.model.vectorizer_.tokens([text]))
-                return record.get(name, number), Document(tokens, [], math.nan)
+                return _given(record.get(name)), Document(tokens, [], math.nan)
         if columns.label and columns.label not in record:
             columns = columns._replace(label="")  # nothing is known of it
         if columns.target and columns.target not in record:
@@ -71,7 +71,7 @@ class Task:
         tokens = next(self.model.vectorizer_.tokens([text]))
         labels = self._labels(fields["labels"][0]) if "labels" in fields else []
         target = self._target(fields["targets"][0]) if "targets" in fields else math.nan
-        return fields.get("ids", [number])[0], Document(tokens, labels, target)
+        return _given(fields.get("ids", [None])[0]), Document(tokens, labels, target)
 
     def _labels(self, value: Any) -> list[str]:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -122,6 +122,11 @@ class Task:
             "vocabulary_terms": float(len(model.vocabulary_)),
             "unknown_share": unknown / max(known + unknown, 1),
         }
+
+
+def _given(id_: Any) -> Any:
+    """An id, or None for an empty field: documents without one are not the same document."""
+    return None if id_ == "" else id_
 
 
 def digest_of(path: Path) -> str:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import DamagedFileError, ModelFileError
 from bayou.data.header import DTYPES, MAX_HEADER, NO_DIGEST, Header, canonical, decode, describe
 from bayou.data.header import encode as encode_header
 from bayou.data.header import parse as parse_json
@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], dic
             _read_into(file, raw)
             digest.update(raw.data)
             if entry.dtype == "BOOL" and raw.size and raw.max() > 1:
-                raise ModelFileError(f"array {entry.name!r} holds bytes that are no truth values")
+                raise DamagedFileError(f"array {entry.name!r} holds bytes that are no truth values")
             arrays[entry.name] = array
         _check_digest(digest.hexdigest(), header)
         # the layout is by item size; callers see names in order
@@ -214,22 +214,22 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
 
 
 def _read_header(file: BinaryIO) -> Header:
     size = os.fstat(file.fileno()).st_size
     if size < 8:
-        raise ModelFileError(f"not a bayou model file: it has only {size} bytes")
+        raise DamagedFileError(f"not a bayou model file: it has only {size} bytes")
     length = int.from_bytes(file.read(8), "little")
     if length > MAX_HEADER or length > size - 8:
-        raise ModelFileError(
+        raise DamagedFileError(
             "not a bayou model file, or a damaged one: its header would take "
             f"{length} bytes (the file has {size}, the limit is {MAX_HEADER})"
         )
     raw = file.read(length)
     if len(raw) != length:
-        raise ModelFileError("the file ends in the middle of its header")
+        raise DamagedFileError("the file ends in the middle of its header")
     return decode(raw, size - 8 - length)
 
 
@@ -242,12 +242,12 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 def _read_into(file: BinaryIO, raw: npt.NDArray[np.uint8]) -> None:
     if raw.size and file.readinto(raw.data) != raw.size:  # type: ignore[attr-defined]
-        raise ModelFileError("the file ends in the middle of an array")
+        raise DamagedFileError("the file ends in the middle of an array")
 
 
 def _check_digest(found: str, header: Header) -> None:
     if found != header.digest:
-        raise ModelFileError(
+        raise DamagedFileError(
             "the contents do not agree with their digest: the file was damaged or changed "
             "after it was written; restore it from a copy or save the model again"
         )

@@ -16,6 +16,10 @@ class ModelFileError(BayouError, ValueError):
     """A model file that is damaged, foreign, hostile or written by a newer bayou."""
 
 
+class DamagedFileError(ModelFileError):
+    """A model file that was cut short or changed after it was written."""
+
+
 class FractionalCountsWarning(UserWarning):
     """Fractional counts were rounded because whole tokens were needed."""
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import DamagedFileError, ModelFileError
 
 FORMAT_VERSION = 1
 MAX_HEADER = 16 * 2**20
@@ -128,26 +128,29 @@ def decode(raw: bytes, n_data: int) -> Header:
     n_data : int
         Number of bytes that follow it.
     """
-    fields = parse(raw, "header")
+    try:
+        fields = parse(raw, "header")
+    except ModelFileError as error:
+        raise DamagedFileError(str(error)) from None
     meta = fields.pop("__metadata__", None)
     digest, manifest = _check_metadata(meta)
     if len(fields) > MAX_ENTRIES:
-        raise ModelFileError(f"the header lists {len(fields)} arrays, more than {MAX_ENTRIES}")
+        raise DamagedFileError(f"the header lists {len(fields)} arrays, more than {MAX_ENTRIES}")
     entries = [_check_entry(name, entry) for name, entry in fields.items()]
     entries.sort(key=lambda entry: (entry.start, entry.end))
     position = 0
     for entry in entries:
         if entry.start != position:
-            raise ModelFileError(f"array {entry.name!r} overlaps another one or leaves a gap")
+            raise DamagedFileError(f"array {entry.name!r} overlaps another one or leaves a gap")
         position = entry.end
     if position != n_data:
-        raise ModelFileError(
+        raise DamagedFileError(
             f"the header describes {position} bytes of data, the file has {n_data}; "
             "it was cut short or something was appended"
         )
     header = Header(tuple(entries), manifest, digest)
     if encode(header)[8:] != raw:
-        raise ModelFileError("the header is not in the form that bayou writes")
+        raise DamagedFileError("the header is not in the form that bayou writes")
     return header
 
 
@@ -179,7 +182,7 @@ def _check_metadata(meta: Any) -> tuple[str, str]:
         raise ModelFileError("not a bayou model file (its header does not say so)")
     version = meta.get("format_version")
     if not isinstance(version, str) or not re.fullmatch(r"[1-9][0-9]{0,8}", version):
-        raise ModelFileError(f"unknown format version {version!r:.80}")
+        raise DamagedFileError(f"unknown format version {version!r:.80}")
     if int(version) > FORMAT_VERSION:
         raise ModelFileError(
             f"written by a newer bayou (file format {version}, this one reads "
@@ -187,27 +190,27 @@ def _check_metadata(meta: Any) -> tuple[str, str]:
         )
     digest, manifest = meta.get("sha256"), meta.get("manifest")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise ModelFileError("the header has no SHA-256 digest")
+        raise DamagedFileError("the header has no SHA-256 digest")
     if not isinstance(manifest, str) or len(meta) != 4:
-        raise ModelFileError("the header has no manifest or has unknown fields")
+        raise DamagedFileError("the header has no manifest or has unknown fields")
     return digest, manifest
 
 
 def _check_entry(name: str, entry: Any) -> Entry:
     if not _NAME.fullmatch(name):
-        raise ModelFileError(f"{name!r:.80} cannot name an array")
+        raise DamagedFileError(f"{name!r:.80} cannot name an array")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ModelFileError(f"array {name!r} is not described by dtype, shape and data_offsets")
+        raise DamagedFileError(f"array {name!r} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ModelFileError(f"array {name!r} has unknown dtype {dtype!r:.80}")
+        raise DamagedFileError(f"array {name!r} has unknown dtype {dtype!r:.80}")
     if not _are_sizes(shape) or len(shape) > _MAX_NDIM:
-        raise ModelFileError(f"array {name!r} has an impossible shape")
+        raise DamagedFileError(f"array {name!r} has an impossible shape")
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise ModelFileError(f"array {name!r} has impossible offsets")
+        raise DamagedFileError(f"array {name!r} has impossible offsets")
     start, end = offsets
     if end - start != math.prod(shape) * DTYPES[dtype].itemsize:
-        raise ModelFileError(f"the size of array {name!r} does not agree with its shape")
+        raise DamagedFileError(f"the size of array {name!r} does not agree with its shape")
     return Entry(name, dtype, tuple(shape), start, end)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import shlex
 import subprocess
 import urllib.error
@@ -51,21 +53,47 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def webhook(url: str) -> Hook:
     """A function that posts a line of JSON to a URL; it gives None, or what went wrong."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"a webhook is an address such as https://example.org/hook; got {url!r}")
+    server = _server(url)
+    address, headers = _parted(url)
     opener = urllib.request.build_opener(_Stay)
 
     def post(text: str) -> str | None:
-        headers = {"Content-Type": "application/json", "User-Agent": "bayou"}
-        asked = urllib.request.Request(url, text.encode(), headers)
+        asked = urllib.request.Request(address, text.encode(), headers)
         try:
             with opener.open(asked, timeout=SECONDS) as answer:
                 answer.read(1)
             return None
         except urllib.error.HTTPError as error:
-            return f"{parts.netloc} answered {error.code}"
+            return f"{server} answered {error.code}"
+        except http.client.HTTPException as error:  # its text may repeat the address
+            return f"{server} could not be told: {type(error).__name__}"
         except (OSError, ValueError) as error:
-            return f"{parts.netloc} could not be told: {getattr(error, 'reason', error)}"
+            return f"{server} could not be told: {getattr(error, 'reason', error)}"
 
     return post
+
+
+def _parted(url: str) -> tuple[str, dict[str, str]]:
+    """The address without user and password, which would be taken for a part of the host; and the headers."""
+    headers = {"Content-Type": "application/json", "User-Agent": "bayou"}
+    parts = urllib.parse.urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if at:
+        word = base64.b64encode(urllib.parse.unquote_to_bytes(user)).decode("ascii")
+        headers["Authorization"] = f"Basic {word}"
+    return parts._replace(netloc=host).geturl(), headers
+
+
+def _server(url: str) -> str:
+    """Host and port of an address: who is named in messages, without a password."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        shown = url.rpartition("@")[2]
+        raise ValueError(
+            f"a webhook is an address such as https://example.org/hook; got {shown!r}"
+        ) from None
+    return host if port is None else f"{host}:{port}"

@@ -38,7 +38,7 @@ Row = dict[str, Any]
 class Work(NamedTuple):
     """What is done with documents; the loop knows no model."""
 
-    read: Callable[[dict[str, Any], int], tuple[Any, Any]]  # record, number -> id, document
+    read: Callable[[dict[str, Any]], tuple[Any, Any]]  # record -> id (None: it has none), document
     answer: Callable[[Sequence[Any]], list[Row]] | None
     learn: Callable[[Sequence[Any]], None]
     contents: Callable[[], tuple[Arrays, dict[str, Any]]]
@@ -163,11 +163,11 @@ class Ingest:
                 row = {"n": self._n_dead, "id": item.where, "reason": str(error)}
                 dead.append(row | {"record": shown(item)})
                 continue
-            if not self._recent.is_new(id_):
+            if id_ is not None and not self._recent.is_new(id_):
                 self._n_repeated += 1
                 continue
             self._n_docs += 1
-            fresh.append((self._n_docs, id_, document))
+            fresh.append((self._n_docs, self._n_docs if id_ is None else id_, document))
         self._bury(dead)
         if not fresh:
             return
@@ -182,7 +182,7 @@ class Ingest:
     def _accepted(self, item: Item) -> tuple[Any, Any]:
         if item.record is None:
             raise DataError(item.reason)
-        return self.work.read(item.record, self._n_docs + 1)
+        return self.work.read(item.record)
 
     def _bury(self, dead: list[Row]) -> None:
         if not dead:

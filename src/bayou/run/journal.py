@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from bayou.data import container
-from bayou.data.errors import DataError, ModelFileError
+from bayou.data.errors import DamagedFileError, DataError, ModelFileError
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.bayou")
 _TORN = re.compile(r"\.checkpoint-\d{10}\.bayou\.\d+-\d+\.tmp")
@@ -60,16 +60,23 @@ class Journal:
     def newest(self) -> Kept | None:
         """What the newest checkpoint holds that is whole, or None where there is none at all.
 
-        Damaged ones are removed: what follows would be written behind them.
+        Damaged ones behind it are renamed: what follows is written in their place. Where none is whole they
+        stay, so that nobody begins anew without having been told; and so does one that is not damaged but
+        cannot be read, such as that of a newer bayou.
         """
         paths = self.paths()
+        damaged: list[Path] = []
         for path in reversed(paths):
             try:
-                return Kept(*container.load(path))
-            except ModelFileError as error:
+                kept = Kept(*container.load(path))
+            except DamagedFileError as error:
                 self._told(f"{error}; going back to the checkpoint before it")
                 self.n_damaged += 1
-                path.unlink()
+                damaged.append(path)
+                continue
+            for other in damaged:
+                other.replace(other.with_name(f"{other.name}.damaged"))
+            return kept
         if paths:
             raise ModelFileError(
                 f"none of the {len(paths)} checkpoints in {self.folder} is whole; begin anew with "

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+import bayou.data
 from bayou.data import DataError
 from bayou.data.streams.files import Files, Reading
 from bayou.data.streams.places import Wanted, open_sink, open_source, split
@@ -122,6 +123,31 @@ def test_a_quote_that_never_ends(tmp_path):
         drained(opened([path], format="tsv"))
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_quote_within_a_field_is_a_quote(tmp_path, form):
+    path = tmp_path / f"a.{form}"
+    text = 'id,text\n1,5" disk\n2,ok\n3,6" disk\n4,fine\n5,7" x\n6,"a ""b""\nc"\n7,\n'
+    path.write_text(text if form == "csv" else text.replace(",", "\t"))
+    items = every_position([path], format=form)
+    assert texts(items) == ['5" disk', "ok", '6" disk', "fine", '7" x', 'a "b"\nc', ""]
+    assert len(bayou.data.read(path)) == 7
+    if form == "tsv":
+        path.write_text("id\ttext\n\t\n")
+        assert texts(every_position([path], format=form)) == [""]
+
+
+def test_a_row_that_cannot_be_parsed_takes_no_other_with_it(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"a"b,"c\n2,ok\n3,"x\ny"z"\n4,fine\n')
+    items = every_position([path], format="csv")
+    assert [item.record and item.record["text"] for item in items] == [None, "ok", None, "fine"]
+    assert [item.raw for item in items if item.raw] == ['1,"a"b,"c', '3,"x\ny"z"']
+    path.write_bytes(b'id,text\n1,"a\n\xff\n2,ok\n3,"b\n' + b"x" * 99 + b"\n4,fine\n")
+    items = every_position([path], format="csv", max_line_bytes=90)
+    assert [item.record and item.record["text"] for item in items] == [None, "ok", None, "fine"]
+    assert items[0].raw == '1,"a\n\\xff'
+
+
 def test_another_file_of_the_same_name_is_noticed(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(lines(5))
@@ -176,6 +202,55 @@ def test_a_file_that_is_rotated(tmp_path):
     assert texts(again.read(9, 0.0) + again.read(9, 0.0)) == ["t2", "t3", "t4"]
     again = opened([path], source.position(), follow=True)
     assert again.read(9, 0.0) == []
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("running", [False, True])
+def test_a_file_that_is_rotated_several_times(tmp_path, running, packed):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(2))
+    source = opened([path], follow=True)
+    assert texts(source.read(1, 0.0)) == ["t0"]
+    position = source.position()
+    path.rename(tmp_path / "a.jsonl.3")
+    (tmp_path / "a.jsonl.4").write_text(lines(1, 90))  # an older one
+    if packed:
+        (tmp_path / "a.jsonl.2.gz").write_bytes(gzip.compress(lines(2, 2).encode()))
+    else:
+        (tmp_path / "a.jsonl.2").write_text(lines(2, 2))
+    (tmp_path / "a.jsonl.1").write_text(lines(1, 4))
+    path.write_text(lines(1, 5))
+    source = source if running else opened([path], position, follow=True)
+    found, said = [], []
+    source.remarks = said.append
+    for i in range(1, 6):
+        found += texts(source.read(1, 0.0))
+        source = opened([path], json.loads(json.dumps(source.position())), follow=True)
+        source.remarks = said.append
+        assert found == [f"t{j}" for j in range(1, i + 1)]
+    assert source.read(1, 0.0) == []
+    assert said == []
+
+
+def test_a_file_between_two_that_is_not_there_is_remarked_on(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(2))
+    source, said = opened([path], follow=True), []
+    source.remarks = said.append
+    assert texts(source.read(1, 0.0)) == ["t0"]
+    path.rename(tmp_path / "a.jsonl.2")
+    path.write_text(lines(1, 2))
+    assert texts(source.read(9, 0.0)) == ["t1", "t2"]
+    assert "a.jsonl.1 is not there" in said[0]
+    path.rename(tmp_path / "a.jsonl.20260102")
+    os.utime(tmp_path / "a.jsonl.20260102", (1, 1))
+    (tmp_path / "a.jsonl.20260101").write_text(lines(1, 90))
+    os.utime(tmp_path / "a.jsonl.20260101", (0, 0))
+    (tmp_path / "a.jsonl.20260103").write_text(lines(1, 3))
+    os.utime(tmp_path / "a.jsonl.2", (0, 0))
+    path.write_text(lines(1, 4))
+    assert texts(source.read(9, 0.0)) == ["t4"]
+    assert "if a.jsonl.20260103 came between" in said[1]
 
 
 def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):

@@ -120,6 +120,19 @@ def test_rows_that_become_visible_late_are_found_as_far_back_as_is_looked(db, tm
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.parametrize("overlap", [0, 2])
+def test_keys_of_text_come_in_the_order_of_their_column(tmp_path, overlap):
+    db = Lite(tmp_path)
+    db.execute("CREATE TABLE docs (no TEXT PRIMARY KEY COLLATE NOCASE, text TEXT)")
+    for key in ("a", "B", "c", "D"):
+        db.execute("INSERT INTO docs VALUES (%s, 'x')", (key,))
+    source, _ = ends(db, overlap=overlap)
+    source.begin(None, [])
+    found = [item.record["no"] for _ in range(6) for item in source.read(1, 0.0)]
+    assert found == ["a", "B", "c", "D"]
+    assert source.ended
+
+
 def test_a_table_of_answers_belongs_to_one_stream(db, tmp_path):
     fill(db, [1, 2])
     once(db, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import time
@@ -12,8 +13,10 @@ from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, EncodingErrors, describe
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parsed
 from bayou.data.streams.lines import Line, LineReader, Place, nap
+from bayou.data.streams.table import Table
 
 FORMATS = ("jsonl", "csv", "tsv")
+_DIGITS = 3  # of the number of a file that was rotated; more of them are a date
 
 
 class Reading(NamedTuple):
@@ -23,37 +26,6 @@ class Reading(NamedTuple):
     follow: bool = False
     encoding_errors: EncodingErrors = "strict"
     max_line_bytes: int = MAX_LINE_BYTES
-
-
-class Table:
-    """Lines of CSV or TSV become records; the first row names the columns."""
-
-    def __init__(self, tabs: bool, columns: list[str] | None, delimiter: str) -> None:
-        self.columns, self.delimiter, self._tabs = columns, delimiter, tabs
-        self._rows: list[str] = []  # of a row with a quoted end of line in it
-        self.n_open = 0  # quotes in them
-
-    def add(self, text: str) -> list[str] | None:
-        """The row that this line completes."""
-        if not self._rows and not text.strip():
-            return None
-        self._rows.append(text)
-        self.n_open += text.count('"')
-        if self.n_open % 2:
-            return None
-        whole, self._rows, self.n_open = "\n".join(self._rows), [], 0
-        if self.columns is None:
-            semicolons = ";" in whole and "," not in whole
-            self.delimiter = "\t" if self._tabs else ";" if semicolons else ","
-        # a limit belongs to the module as a whole, so it is only ever raised
-        csv.field_size_limit(max(csv.field_size_limit(), len(whole)))
-        lines = [f"{line}\n" for line in whole.split("\n")]
-        return next(csv.reader(lines, delimiter=self.delimiter, strict=True))
-
-    @property
-    def waiting(self) -> str:
-        """What there is of a row that is not complete."""
-        return "\n".join(self._rows)
 
 
 class Files(Source):
@@ -155,17 +127,46 @@ class Files(Source):
         if line is not None:
             return self._item(line)
         item = None
-        if self._table is not None and self._table.waiting:
-            item = self._poison(self._table.waiting, "the file ends within quotes")
+        if self._table is not None and self._table.n_begun:
+            item = self._poison(self._table.drop(), "the file ends within quotes")
         rotated = self._reader.path != self.paths[self._i]
         if rotated or (self.how.follow and self._reader.replaced()):
-            self._next_file(self.paths[self._i])
+            self._next_file(self._successor())
         elif self._i + 1 < len(self.paths):
             self._i += 1
             self._next_file(self.paths[self._i])
         else:
             self.ended = True
         return item
+
+    def _successor(self) -> str:
+        """The file behind one that was rotated: there may be others between it and the one that grows."""
+        path = self.paths[self._i]
+        here = self._path(self._reader.place(self._mark))  # its name may have changed again
+        number = here.removeprefix(f"{path}.").removesuffix(".gz")
+        if not number.isdecimal() or len(number) > _DIGITS:
+            with contextlib.suppress(FileNotFoundError):  # names change under one's eyes
+                self._remark_on_others(path, here)
+            return path
+        for i in range(int(number) - 1, 0, -1):
+            for name in (f"{path}.{i}", f"{path}.{i}.gz"):
+                if os.path.exists(name):
+                    return name
+            self.remarks(f"{path}.{i} is not there; what was in it is not read")
+        return path
+
+    def _remark_on_others(self, path: str, here: str) -> None:
+        """Say which files may have come between, where names do not tell their order."""
+        folder, base = os.path.split(path)
+        since = 0 if here == path else os.stat(here).st_mtime_ns
+        known = (base, os.path.basename(here))
+        with os.scandir(folder or ".") as entries:
+            others = [e for e in entries if e.name.startswith(base) and e.name not in known]
+            later = sorted(e.name for e in others if e.stat().st_mtime_ns > since)
+        if later:
+            self.remarks(
+                f"{path} was rotated; if {', '.join(later)} came between, it is not read: give it as a file"
+            )
 
     def _next_file(self, path: str) -> None:
         self._reader.close()
@@ -177,12 +178,12 @@ class Files(Source):
         self._line += 1
         if not line.whole:
             item: Item | None = self._poison(
-                line.text.decode("utf-8", "replace"),
+                self._dropped(line.text.decode("utf-8", "replace")),
                 f"longer than {self.how.max_line_bytes} bytes",
             )
         else:
             item = self._decoded(line.text)
-        if self._table is None or not self._table.n_open % 2:
+        if self._table is None or not self._table.n_begun:
             self._mark = self._reader.at
         return item
 
@@ -191,7 +192,9 @@ class Files(Source):
             text = data.decode("utf-8", self.how.encoding_errors)
         except UnicodeDecodeError as error:
             shown = data.decode("utf-8", "backslashreplace")
-            return self._poison(shown, f"not valid UTF-8 (byte {error.start + 1} of the line)")
+            return self._poison(
+                self._dropped(shown), f"not valid UTF-8 (byte {error.start + 1} of the line)"
+            )
         if self._table is not None:
             return self._row(text.rstrip("\r"))
         return parsed(self._where(), text) if text.strip() else None
@@ -202,11 +205,9 @@ class Files(Source):
         try:
             row = table.add(text)
         except csv.Error as error:
-            return self._poison(text, str(error))
-        if row is None and len(table.waiting) > self.how.max_line_bytes:
-            begun = table.waiting
-            self._columns(table.columns, table.delimiter)
-            return self._poison(begun, f"a row longer than {self.how.max_line_bytes} bytes")
+            return self._poison(table.drop(), str(error))
+        if table.n_begun > self.how.max_line_bytes:
+            return self._poison(table.drop(), f"a row longer than {self.how.max_line_bytes} bytes")
         if row is None:
             return None
         if table.columns is None:
@@ -218,6 +219,11 @@ class Files(Source):
             problem = f"{len(row)} fields, but {len(table.columns)} columns are named"
             return self._poison(text, problem)
         return Item(self._where(), dict(zip(table.columns, row, strict=True)), "")
+
+    def _dropped(self, text: str) -> str:
+        """A line that cannot be used, behind what there is of a row that it would have gone on with."""
+        begun = self._table.drop() if self._table is not None else ""
+        return f"{begun}\n{text}" if begun else text
 
     def _where(self) -> str:
         return f"{self.paths[self._i]}, line {self._line}"

@@ -79,7 +79,9 @@ class SqlSource(Source):
                 break
             if self._overlap and not self._seen.is_new(key):
                 continue
-            self._after = key if self._after is None else max(self._after, key)
+            # rows come in the order of the database, which for text need not be that of Python
+            late = self._overlap and isinstance(self._after, int) and isinstance(key, int)
+            self._after = max(self._after, key) if late else key
             items.append(Item(f"{self.name}, {self._key} {key}", row, ""))
         return items
 

@@ -1,0 +1,58 @@
+"""Lines of CSV or TSV as rows, one line at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+
+class Table:
+    """Lines of CSV or TSV become rows; the first one names the columns."""
+
+    def __init__(self, tabs: bool, columns: list[str] | None, delimiter: str) -> None:
+        self.columns, self.delimiter, self._tabs = columns, delimiter, tabs
+        self._begun: list[str] = []  # lines of a row with a quoted end of line in it
+        self.n_begun = 0  # characters in them
+
+    def add(self, text: str) -> list[str] | None:
+        """The row that this line completes; after an error the lines of its row are still there to `drop`."""
+        if not self._begun and not text.strip(" "):
+            return None
+        if self.columns is None and not self._begun:
+            semicolons = ";" in text and "," not in text
+            self.delimiter = "\t" if self._tabs else ";" if semicolons else ","
+        # a line that begins within quotes is read as one that begins with a quote
+        line = f'"{text}' if self._begun else text
+        several = bool(self._begun)
+        self._begun.append(text)
+        self.n_begun += len(text) + 1
+        row = self._parsed([line])
+        if row is None:
+            return None
+        lines = self._begun
+        self.drop()
+        return self._parsed(lines) if several else row
+
+    def _parsed(self, lines: list[str]) -> list[str] | None:
+        """The row in these lines; None if the parser asks for more of them."""
+        # a limit belongs to the module as a whole, so it is only ever raised
+        csv.field_size_limit(max(csv.field_size_limit(), self.n_begun + 1))
+        wants_more = False
+
+        def given() -> Iterator[str]:
+            nonlocal wants_more
+            for line in lines:
+                yield f"{line}\n"
+            wants_more = True
+
+        try:
+            return next(csv.reader(given(), delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            if wants_more:
+                return None
+            raise
+
+    def drop(self) -> str:
+        """Forget what there is of a row that is not complete; gives it."""
+        begun, self._begun, self.n_begun = "\n".join(self._begun), [], 0
+        return begun

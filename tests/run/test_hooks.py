@@ -1,0 +1,69 @@
+"""Webhooks: whatever a server or an address does is a sentence, and no password is in it."""
+
+import contextlib
+import socket
+import threading
+
+import pytest
+
+from bayou.run.hooks import webhook
+
+HEARD = []
+
+
+@contextlib.contextmanager
+def answering(data):
+    """A server that says this, whatever it is asked; gives its port."""
+    with socket.create_server(("127.0.0.1", 0)) as ear:
+
+        def answer():
+            told, _ = ear.accept()
+            with told:
+                HEARD.append(told.recv(65536))
+                told.sendall(data)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield ear.getsockname()[1]
+        thread.join()
+
+
+@pytest.mark.parametrize("data", [b"SSH-2.0-x\r\n", b"", b"HTTP/1.1 x\r\n\r\n"])
+def test_a_server_that_does_not_speak_http(data):
+    with answering(data) as port:
+        assert f"127.0.0.1:{port} could not be told" in webhook(f"http://127.0.0.1:{port}/")("{}")
+
+
+def test_a_server_that_refuses():
+    with answering(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n") as port:
+        assert webhook(f"http://127.0.0.1:{port}/")("{}") == f"127.0.0.1:{port} answered 403"
+
+
+def test_user_and_password_go_to_the_server_and_into_no_message():
+    with answering(b"HTTP/1.1 200 Yes\r\nContent-Length: 0\r\n\r\n") as port:
+        assert webhook(f"http://ann:se%40cret@127.0.0.1:{port}/x")("{}") is None
+    assert b"Authorization: Basic YW5uOnNlQGNyZXQ=\r\n" in HEARD[-1]
+    assert HEARD[-1].startswith(b"POST /x HTTP/1.1\r\n")
+    said = webhook(f"http://ann:secret@127.0.0.1:{port}/a b")("{}")  # no address has blanks
+    assert said == f"127.0.0.1:{port} could not be told: InvalidURL"
+    said = webhook(f"http://ann:secret@127.0.0.1:{port}/x")("{}")  # the server is gone
+    assert said.startswith(f"127.0.0.1:{port} could not be told: ")
+    assert "secret" not in said
+    assert "ann" not in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://me:secret@host/x",
+        "me:secret@host/x",
+        "http://me:secret@host:port/x",
+        "http://me:secret@[host/x",
+        "http://me:secret@/x",
+        "http://me:secret@ho\u2100st/x",
+    ],
+)
+def test_what_is_no_address_is_refused_without_its_password(url):
+    with pytest.raises(ValueError, match="a webhook is an address") as caught:
+        webhook(url)
+    assert "secret" not in str(caught.value)
