@@ -142,7 +142,7 @@ def test_counts_are_not_texts(invoke, tmp_path):
         (("--set", "inference=magic"), "must be one of 'fast', 'gibbs'"),
         (("--set", "random_state=3"), "--seed"),
         (("--model", "ldaa"), "did you mean 'lda'?"),
-        (("--model", "bert"), "there are: lda, med-lda"),
+        (("--model", "bert"), "there are: author-topic-model, "),
         (("--min-df", "few"), "'few' is not a number"),
         (("--format", "xml"), "none of jsonl, csv"),
         (("--colour",), "No such option"),

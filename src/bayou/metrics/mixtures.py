@@ -71,8 +71,8 @@ def matched_l1(truth: ArrayLike, found: ArrayLike) -> float:
 
     Examples
     --------
-    >>> matched_l1([[1.0, 0.0], [0.0, 1.0]], [[0.1, 0.9], [1.0, 0.0]])
-    0.1
+    >>> matched_l1([[1.0, 0.0], [0.0, 1.0]], [[0.25, 0.75], [1.0, 0.0]])
+    0.25
     """
     a, b = np.asarray(truth, np.float64), np.asarray(found, np.float64)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:

@@ -118,7 +118,7 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
     >>> from bayou import SpectralLeader
     >>> from bayou.data.synthetic import sample_mixture
     >>> corpus, truth = sample_mixture(2000, 3, 40, seed=1)
-    >>> model = SpectralLeader(n_topics=3, random_state=0).fit(corpus)
+    >>> model = SpectralLeader(n_topics=3, max_share=None, random_state=0).fit(corpus)
     >>> model.weights_.shape, model.predict(corpus[:4]).shape, model.doubts_
     ((3,), (4,), [])
     """
