@@ -80,7 +80,6 @@ def test_a_stop_loses_no_document(monkeypatch):
     np.testing.assert_array_equal(again.predict_proba(COUNTS), whole.predict_proba(COUNTS))
 
 
-
 @each_classifier
 @pytest.mark.parametrize("kind", TARGETS)
 def test_streams_may_be_cut_anywhere(model, kind):
