@@ -132,6 +132,9 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from more documents, one or many, in the order given.
 
+        No document is lost: where `max_time` or a callback ends a call early, those not yet learned wait in
+        `pending_`, and the next call begins with them.
+
         Parameters
         ----------
         X, y
@@ -158,10 +161,16 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         waiting = label_documents.join(self.pending_, documents)
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = label_documents.take(waiting, np.arange(n, waiting.n_docs))
-        self._learn(
-            p, self._how(p, p.n_docs), n, 1,
-            lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)),
-        )  # fmt: skip
+        seen = self.state_.n_seen
+        try:
+            self._learn(
+                p, self._how(p, p.n_docs), n, 1,
+                lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)),
+            )  # fmt: skip
+        finally:
+            done = self.state_.n_seen - seen
+            if done < n:  # the time was up, a callback said stop, or one failed: the others wait
+                self.pending_ = label_documents.take(waiting, np.arange(done, waiting.n_docs))
         return self
 
     def _order(self, n_docs: int, n: int) -> I64:

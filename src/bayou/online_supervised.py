@@ -59,7 +59,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     state_ : State
         Everything known after the last full mini-batch.
     pending_ : Examples
-        The documents after it, fewer than `batch_size`.
+        The documents after it: fewer than `batch_size`, or more where `partial_fit` was ended early.
     """
 
     n_topics: int | None = None
@@ -178,7 +178,13 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         waiting = pa.join(self.pending_, examples)
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = pa.take(waiting, np.arange(n, waiting.n_docs))
-        self._learn(p, how, n, 1, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)))
+        seen = self.state_.n_seen
+        try:
+            self._learn(p, how, n, 1, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)))
+        finally:
+            done = self.state_.n_seen - seen
+            if done < n:  # the time was up, a callback said stop, or one failed: the others wait
+                self.pending_ = pa.take(waiting, np.arange(done, waiting.n_docs))
 
     def _order(self, n_docs: int, n: int) -> I64:
         key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
@@ -231,16 +237,18 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     # -- what is known now ---------------------------------------------------------------------
 
     def _current(self) -> State:
-        """The state with what the documents of the last, unfinished batch teach."""
+        """The state with what the documents that wait teach."""
         check_is_fitted(self)
         if not self.pending_.n_docs:
             return self.state_
         cached = _SHOWN.get(self)
         if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
-            how = self._how(self._checked_parameters())
+            p = self._checked_parameters()
+            how, state, n = self._how(p), online_state.copy(self.state_), self.pending_.n_docs
             with Workers(1) as workers:
-                state = online_state.copy(self.state_)
-                state = online_margin.learn(state, self.pending_, how, self.seed_, workers.each)
+                for lo in range(0, n, p.batch_size):
+                    some = pa.take(self.pending_, np.arange(lo, min(lo + p.batch_size, n)))
+                    state = online_margin.learn(state, some, how, self.seed_, workers.each)
             _SHOWN[self] = cached = (self.state_, self.pending_, state)
         return cached[2]
 

@@ -54,7 +54,7 @@ class StreamedLabels(LabelSet, abstract=True):
     state_ : State
         Everything known after the last full mini-batch.
     pending_ : Documents
-        The documents after it, fewer than `batch_size`.
+        The documents after it: fewer than `batch_size`, or more where `partial_fit` was ended early.
     """
 
     meets_labels: ClassVar[bool] = True
@@ -141,16 +141,19 @@ class StreamedLabels(LabelSet, abstract=True):
     # -- what is known now ---------------------------------------------------------------------
 
     def _current(self) -> State:
-        """The state with what the documents of the last, unfinished batch teach."""
+        """The state with what the documents that wait teach."""
         check_is_fitted(self)
         if not self.pending_.n_docs:
             return self.state_
         cached = _SHOWN.get(self)
         if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
             p = self._checked_parameters()
+            how, state, n = self._how(p, p.n_docs), self.state_, self.pending_.n_docs
             with Workers(1) as workers:
-                how = self._how(p, p.n_docs)
-                state = self._step(self.state_, self.pending_, how, workers.each)
+                for lo in range(0, n, p.batch_size):
+                    rows = np.arange(lo, min(lo + p.batch_size, n))
+                    some = label_documents.take(self.pending_, rows)
+                    state = self._step(state, some, how, workers.each)
             _SHOWN[self] = cached = (self.state_, self.pending_, state)
         return cached[2]
 

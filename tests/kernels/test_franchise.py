@@ -170,6 +170,18 @@ def test_splits_and_merges_alone_reach_the_posterior():
     assert reference.distance(run("moves", PRIOR, 40_000, moves=12), law) < 0.01
 
 
+def test_a_merge_that_cannot_be_weighed_is_refused():
+    """A share of the root that is no number makes the odds none; the topics stay as they are."""
+    corpus = corpus_of(DOCS, TERMS, N_TERMS, PRIOR, "direct")
+    chain = franchise.start(corpus, 2, PRIOR, 1)
+    root = np.full(len(chain.counts.topic), np.nan)
+    z, counts = chain.z.copy(), tuple(chain.counts)
+    assert chain.counts.sizes[1] == 2
+    stream = np.array([7], np.uint64)
+    assert not split_merge.merge(chain.z, tuple(corpus.tokens), counts, root, tuple(PRIOR), stream)
+    np.testing.assert_array_equal(chain.z, z)
+
+
 @pytest.mark.parametrize("kind", [split_merge.FOLD, split_merge.SCATTER])
 def test_every_kind_of_move_is_tried(kind):
     assert 0 < kind < 1

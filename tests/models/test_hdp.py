@@ -113,6 +113,24 @@ def test_a_checkpoint_of_impossible_numbers_is_refused(tmp_path):
         HDP(n_topics=3, n_sweeps=4, random_state=3).fit(corpus, checkpoint=path)
 
 
+@pytest.mark.parametrize("name", ["stale", "total", "used", "sizes", "drawn"])
+def test_a_checkpoint_with_a_short_array_is_refused(tmp_path, name):
+    corpus, _ = sample_lda(10, 2, 12, doc_length=8, seed=2)
+    model = HDP(n_topics=3, n_sweeps=4, random_state=3, sampler="alias")
+    model.set_params(callbacks=lambda info: info.step == 2)
+    path = tmp_path / "c.ckpt"
+    model.fit(corpus, checkpoint=path)
+    state = checkpoints.read(path, hdp.State, model._describe(corpus))
+    short = state._replace(**{name: getattr(state, name)[:-1].copy()})
+    checkpoints.write(path, short, model._describe(corpus))
+    with pytest.raises(ModelFileError, match="impossible numbers"):
+        model.fit(corpus, checkpoint=path)
+    beyond = state._replace(used=state.used + 10_000)
+    checkpoints.write(path, beyond, model._describe(corpus))
+    with pytest.raises(ModelFileError, match="impossible numbers"):
+        model.fit(corpus, checkpoint=path)
+
+
 def test_files_keep_what_is_known_of_the_number_of_topics(fitted, tmp_path):
     fitted.save(tmp_path / "m.bayou")
     again = bayou.load(tmp_path / "m.bayou")
@@ -132,6 +150,8 @@ def test_odd_corpora():
     nothing = HDP(n_sweeps=3, random_state=0).fit(Corpus.from_matrix(np.zeros((3, 4))))
     assert nothing.n_topics_ == 1
     np.testing.assert_allclose(nothing.components_, 0.25)
+    assert nothing.n_topics_interval() == nothing.n_topics_interval(level=1.0) == (1, 1)
+    assert nothing.n_topics_interval(large=True) == (0, 0)
     one = HDP(n_sweeps=5, random_state=0).fit(Corpus.from_matrix([[1, 0], [0, 0]]))
     assert one.n_topics_ == 1
     assert one.n_topics_interval() == (1, 1)

@@ -219,3 +219,13 @@ def test_damaged_files_are_refused(name, change, message, tmp_path):
     container.save(tmp_path / "m", arrays, model._manifest("model"))
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "m")
+
+
+def test_documents_without_words_say_nothing():
+    model = OnlineHDP(n_topics=5, batch_size=4, random_state=0).fit(np.zeros((8, 6)))
+    assert model.n_topics_ == 1
+    assert model.n_topics_interval() == model.n_topics_interval(level=1.0) == (1, 1)
+    words = OnlineHDP(n_topics=5, batch_size=4, random_state=0).partial_fit(np.eye(6) * 3)
+    before = words.concentrations_[0]
+    words.partial_fit(np.zeros((4, 6)))
+    assert words.concentrations_[0] == pytest.approx(before, rel=1e-12)

@@ -47,6 +47,32 @@ def model(request):
     return clone(request.param)
 
 
+def test_a_stop_loses_no_document(corpus, monkeypatch):
+    """What was not reached when the time was up waits, and is learned as if nobody had said stop."""
+    monkeypatch.setattr("bayou.online_labels.CHUNK", 20)
+    X, y = corpus.counts, lists(corpus)
+    whole = OnlineLabeledLDA(batch_size=20, random_state=0).partial_fit(X, y)
+    short = OnlineLabeledLDA(batch_size=20, random_state=0, max_time=1e-9).partial_fit(X, y)
+    assert (short.state_.n_seen, short.pending_.n_docs) == (20, 130)
+    np.testing.assert_array_equal(short.decision_function(X), whole.decision_function(X))
+    again = reloaded(short).set_params(max_time=None).partial_fit(X[:1], y[:1])
+    whole.partial_fit(X[:1], y[:1])
+    assert (again.state_.n_seen, again.pending_.n_docs) == (140, 11)
+    np.testing.assert_array_equal(again.decision_function(X), whole.decision_function(X))
+
+
+def test_a_callback_that_fails_loses_no_document(corpus, monkeypatch):
+    monkeypatch.setattr("bayou.online_labels.CHUNK", 20)
+
+    def fail(_):
+        raise RuntimeError("full")
+
+    model = OnlineLabeledLDA(batch_size=20, random_state=0, callbacks=[fail])
+    with pytest.raises(RuntimeError, match="full"):
+        model.partial_fit(corpus.counts, lists(corpus))
+    assert (model.state_.n_seen, model.pending_.n_docs) == (20, 130)
+
+
 def test_streams_may_be_cut_anywhere(model, corpus):
     """Labels come as documents bring them; the file is the same however calls are cut."""
     from sklearn.base import clone

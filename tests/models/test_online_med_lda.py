@@ -67,6 +67,19 @@ def streamed(model, y, cuts, **first):
     return model
 
 
+def test_a_stop_loses_no_document(monkeypatch):
+    """What was not reached when the time was up waits, and is learned as if nobody had said stop."""
+    monkeypatch.setattr("bayou.online_supervised.CHUNK", 16)
+    whole = OnlineMedLDAClassifier(**SHORT, batch_size=16).partial_fit(COUNTS, THREE)
+    short = clone(whole).set_params(max_time=1e-9).partial_fit(COUNTS, THREE)
+    assert (short.state_.n_seen, short.pending_.n_docs) == (16, 144)
+    np.testing.assert_array_equal(short.predict_proba(COUNTS), whole.predict_proba(COUNTS))
+    again = reloaded(short).set_params(max_time=None).partial_fit(COUNTS[:1], THREE[:1])
+    whole.partial_fit(COUNTS[:1], THREE[:1])
+    assert (again.state_.n_seen, again.pending_.n_docs) == (160, 1)
+    np.testing.assert_array_equal(again.predict_proba(COUNTS), whole.predict_proba(COUNTS))
+
+
 @each_classifier
 @pytest.mark.parametrize("kind", TARGETS)
 def test_streams_may_be_cut_anywhere(model, kind):

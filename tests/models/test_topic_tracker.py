@@ -342,6 +342,66 @@ def test_rare_terms_wait_and_are_accounted_for():
     assert "rare" in model.vocabulary_
 
 
+def test_slices_before_the_first_word_are_passed_over():
+    words = [["a", "b"], ["b", "a"], ["a"], ["b"]]
+    how = {"n_topics": 2, "n_sweeps": 3, "random_state": 0, "min_docs": 2}
+    names = Corpus.from_tokens([*words, [], []])  # the last have no words but know them
+    begun = TopicTracker(slice_by=2, **how).fit(names[[4, 5, 0, 1]])
+    assert list(begun.vocabulary_) == ["a", "b"]
+    assert begun.state_.step == 1
+    model = TopicTracker(**how).partial_fit(names[4:])
+    assert not hasattr(model, "state_")
+    assert model.partial_fit(names[:4]).state_.step == 1
+    with pytest.raises(DataError, match="has a word"):
+        TopicTracker(**how).fit(names[4:])
+
+
+def dying(fixed):
+    """A stream in which every free topic stays away for good, and words that none of them knows come."""
+    rng = np.random.default_rng(1)
+    names = [f"w{v:02d}" for v in range(40)]
+    model = TopicTracker(
+        n_topics=2,
+        n_sweeps=10,
+        dead_after=1,
+        random_state=0,
+        min_tokens=20,
+        strength=1e6,
+        fixed=fixed,
+    )
+    for t in range(8):
+        rows = np.zeros((40, 40), np.int64)
+        own = rows[:, 10:30] if t < 2 else rows[:, 30:] if t > 5 else rows[:, :10]
+        own[...] = rng.poisson(2.0, own.shape)
+        model.partial_fit(Corpus.from_matrix(rows, vocabulary=names))
+    return model
+
+
+def test_topics_are_born_after_all_free_ones_died():
+    model = dying({"all": {f"w{v:02d}": 1.0 for v in range(10)}})
+    kinds = [a.kind for a in model.lineage_]
+    assert kinds.count("dead") >= 2
+    assert model.alerts("born")
+    assert np.isfinite(model.components_).all()
+
+
+def test_the_last_topic_sleeps_on(monkeypatch):
+    """Were all topics given up there would be no alpha for others, and no model."""
+
+    def all_die(state, *_):
+        every = range(len(state.ids))
+        dead = [lineage.Event("dead", int(state.ids[k]), k, 0.5, 0.0, -1, np.nan) for k in every]
+        return state.silent + 1, dead, list(every)
+
+    monkeypatch.setattr(lineage, "sleepers", all_die)
+    model = TopicTracker(n_topics=3, n_sweeps=3, n_spare=0, slice_by=10, random_state=0)
+    model.fit(small(40))
+    assert len(model.alerts("dead")) == 2
+    assert len(model.state_.ids) == 1
+    assert np.isfinite(model.state_.alpha).all()
+    assert np.isfinite(model.components_).all()
+
+
 def test_a_matrix_keeps_its_width():
     model = TopicTracker(n_topics=2, n_sweeps=2, random_state=0).partial_fit(np.ones((4, 5)))
     with pytest.raises(ValueError, match="features"):

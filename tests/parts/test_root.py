@@ -98,3 +98,14 @@ def test_who_is_large_is_a_simulated_corpus():
     np.testing.assert_allclose(root.large(tables, tokens), found, atol=0.08)
     assert root.large(tables, tokens)[3] > 0.999
     assert root.large(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_all_of_a_law_is_where_it_has_mass():
+    assert root.interval(np.array([0.0, 0.0, 0.5, 0.5]), 1.0) == (2, 3)
+    assert root.interval(root.how_many(np.array([1.0, 1.0, 0.5])), 1.0) == (2, 3)
+    assert root.interval(np.ones(1), 1.0) == (0, 0)
+
+
+def test_documents_without_tokens_do_not_move_alpha():
+    assert root.document_concentration(3.7, 0.0, np.zeros(5), 100.0) == 3.7
+    assert root.document_concentration(3.7, 0.0, np.zeros(0), 100.0) == 3.7

@@ -187,7 +187,7 @@ def merge(z, tokens, counts, root, prior, stream):
     log_a += log_q + log_beta_density(share, e[0], e[1])
     log_a -= math.log(n_live - 1.0) + math.log(n) + math.log(n - 1.0)
     log_a -= log_pair - math.log(n_live) - math.log(n0) - math.log(n1)
-    if math.log1p(-uniform(stream)) >= log_a:
+    if not math.log1p(-uniform(stream)) < log_a:
         return False
     _unite(z, counts, root, k, other)
     return True

@@ -419,7 +419,8 @@ class HDP(TopicEstimator):
         ])  # fmt: skip
         ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
         low, high = np.quantile(seen[:, 2 if large else 1], ends, method="inverted_cdf")
-        return int(low), int(high)
+        least = 0 if large else 1  # a model has a topic even where there is no token
+        return max(int(low), least), max(int(high), least)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -474,10 +475,24 @@ def _resumed(saved: checkpoints.Saver, corpus: franchise.Corpus) -> State | None
         and all(a.shape == flat for a in (state.tables, state.ids, state.kept_mass, state.times))
         and state.z.shape == state.heads.shape == (n_tokens,)
         and int(state.z.max(initial=0)) < n_slots
-        and state.drawn.shape == (corpus.starts[-1],)
-        and int(state.drawn.max(initial=0)) < n_slots
+        and state.sizes.shape == (3,)
+        and _fits_store(state, corpus)
         and state.trace.shape[1:] == (3,)
     )
     if not fits:
         raise ModelFileError(f"the checkpoint {saved.path} holds impossible numbers; begin again")
     return state
+
+
+def _fits_store(state: State, corpus: franchise.Corpus) -> bool:
+    """Whether the draws kept for each term are those of this corpus and these slots."""
+    n_slots, room = len(state.topic), np.diff(corpus.starts)
+    n_terms = len(room) if corpus.starts[-1] else 0
+    return bool(
+        state.drawn.shape == (corpus.starts[-1],)
+        and int(state.drawn.max(initial=0)) < n_slots
+        and state.stale.shape == (n_terms, n_slots)
+        and state.total.shape == (n_terms,)
+        and state.used.shape == room.shape
+        and ((state.used >= 0) & (state.used <= room)).all()
+    )

@@ -326,7 +326,9 @@ class OnlineHDP(TopicStream):
         number("level", level, 0.0, 1.0)
         tables, tokens = self.state_.tables, self.state_.topic
         chances = root.large(tables, tokens) if large else root.in_use(tables)
-        return root.interval(root.how_many(chances), level)
+        low, high = root.interval(root.how_many(chances), level)
+        least = 0 if large else 1  # a model has a topic even where no document uses any
+        return max(low, least), max(high, least)
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}

@@ -184,7 +184,10 @@ class TopicTracker(TopicEstimator):
         self.seed_ = self._resolve_seed()
         corpus = self._documents(X, reset=True)
         self._intake.take(with_times(corpus, time))
-        return self._learn(all=True)
+        self._learn(all=True)
+        if not hasattr(self, "state_"):
+            raise DataError("no slice that was read has a word; give documents that have some")
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
         """Learn the slices that are over; documents of slices that are still open wait (`n_waiting_`)."""
@@ -325,7 +328,7 @@ class TopicTracker(TopicEstimator):
                 if due is None:
                     return n, None
                 self._learn_slice(due, p, workers.each)
-                done = self.state_.step
+                done = self.state_.step if hasattr(self, "state_") else 0
                 left = len(self._intake.waiting)
                 return n + 1, Info(done, done + left, "slice", self._last_score(), 0.0)
 
@@ -334,7 +337,8 @@ class TopicTracker(TopicEstimator):
 
     def _last_score(self) -> float:
         """Log-likelihood a token of the last slice under the memory before it."""
-        return -float(self.slices_.surprise[-1]) if len(self.slices_.surprise) else math.nan
+        surprise = self._trail.slices.surprise
+        return -float(surprise[-1]) if len(surprise) else math.nan
 
     def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
         """Find columns for the terms, learn, tell, and let go of terms that have died out."""

@@ -42,8 +42,10 @@ def document_concentration(alpha: float, n_tables: float, lengths: F64, gain: fl
     """b1 that the tables of a batch, scaled by ``gain`` to a corpus, speak for.
 
     The Beta draws of Gibbs sampling [Teh06] by their expectations: (s + M) / (r - sum_d E ln q_d), where
-    E ln q_d = psi(b1) - psi(b1 + N_d).
+    E ln q_d = psi(b1) - psi(b1 + N_d). Documents without tokens speak for nothing: b1 stays.
     """
+    if not lengths.sum() > 0.0:
+        return alpha
     rate = float((digamma(alpha + lengths) - digamma(alpha)).sum())
     return (PRIOR.shape + gain * n_tables) / (PRIOR.rate + gain * rate)
 
@@ -128,4 +130,5 @@ def interval(law: F64, level: float) -> tuple[int, int]:
     below = np.cumsum(law)
     ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
     low, high = np.searchsorted(below, np.array(ends) * below[-1])
-    return int(low), int(min(high, len(law) - 1))
+    low = max(int(low), int(np.argmax(law > 0.0)))  # all of a law begins where it has any mass
+    return low, int(min(high, len(law) - 1))

@@ -244,6 +244,10 @@ def _lives(
 ) -> tuple[State, list[Event], dict[int, int]]:
     """The lineage of a slice: who sleeps, wakes, dies, merges, and which spare topics are kept."""
     silent, events, gone = lineage.sleepers(before, seen, p.dead_after, p.min_tokens)
+    if len(gone) == len(before.ids):  # the last topic sleeps on: without any there is no model
+        last = max(gone, key=lambda k: before.logit[k])
+        gone = [k for k in gone if k != last]
+        events = [e for e in events if e.column != last]
     near, merged, given_up = lineage.mergers(before, seen, p.min_tokens)
     for k in gone:
         after = slots.archived(after, k)
@@ -257,7 +261,7 @@ def _lives(
     after = slots.take_topics(after, keep)
     born = {}
     for j in range(len(before.ids), len(seen.share)):
-        n_free = len(before.ids) - before.n_fixed
+        n_free = max(len(before.ids) - before.n_fixed, 1)  # all of them may have died
         if seen.counts[:, j].sum() >= p.min_tokens and seen.low[j] >= BIRTH / n_free:
             after, event = _born(after, seen, j, found)
             events.append(event)
