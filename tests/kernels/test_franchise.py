@@ -2,6 +2,7 @@
 
 import itertools
 
+import numba
 import numpy as np
 import pytest
 from scipy import special
@@ -14,6 +15,7 @@ from bayou.parts.topics import Tokens
 DOCS, TERMS, N_TERMS = [0, 0, 0, 1], [0, 1, 0, 1], 3
 PRIOR = franchise.Prior(1.3, 0.8, 0.0, 0.4)
 PITMAN_YOR = PRIOR._replace(discount=0.3)
+long_chain = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="a long chain")
 
 
 def corpus_of(docs, terms, n_terms, prior, kind):
@@ -150,6 +152,7 @@ def run(kind, prior, n, moves=0):
     return found
 
 
+@long_chain
 @pytest.mark.parametrize(
     ("kind", "prior"),
     [
@@ -165,6 +168,7 @@ def test_chains_reach_the_posterior_of_a_tiny_corpus(kind, prior):
     assert reference.distance(run(kind, prior, 60_000), law) < 0.01
 
 
+@long_chain
 def test_splits_and_merges_alone_reach_the_posterior():
     law = reference.posterior(DOCS, TERMS, N_TERMS, PRIOR)
     assert reference.distance(run("moves", PRIOR, 40_000, moves=12), law) < 0.01
@@ -182,6 +186,7 @@ def test_a_merge_that_cannot_be_weighed_is_refused():
     np.testing.assert_array_equal(chain.z, z)
 
 
+@long_chain
 @pytest.mark.parametrize("kind", [split_merge.FOLD, split_merge.SCATTER])
 def test_every_kind_of_move_is_tried(kind):
     assert 0 < kind < 1
@@ -191,6 +196,7 @@ def test_every_kind_of_move_is_tried(kind):
 # -- the prior alone -------------------------------------------------------------------------------------
 
 
+@long_chain
 @pytest.mark.parametrize("kind", ["tables", "alias", "direct"])
 def test_without_terms_to_tell_topics_apart_tables_are_those_of_the_prior(kind):
     """One term only: the words say nothing, and E[tables] = sum_i b1 / (b1 + i)."""
@@ -214,6 +220,7 @@ def test_without_terms_to_tell_topics_apart_tables_are_those_of_the_prior(kind):
     assert 1.5 < np.mean(live) < 5
 
 
+@long_chain
 def test_births_and_deaths_keep_all_mass():
     prior = franchise.Prior(3.0, 40.0, 0.0, 0.01)  # topics galore
     rng = np.random.default_rng(0)
