@@ -287,3 +287,11 @@ def test_a_disk_that_is_full(process, invoke, models, tmp_path):
     assert not list(Path("s").glob(".*.tmp"))
     invoke(*words, "--state", "s")
     same(invoke, words)
+
+
+def test_a_stream_of_which_nothing_can_be_used_says_so(invoke, models, tmp_path):
+    written(tmp_path / "docs.jsonl", lines(20))
+    done = invoke("stream", models / "topics.bayou", "docs.jsonl", "--text", "body", "--state", "s",
+                  "-o", "out.jsonl", code=1)  # fmt: skip
+    assert "none of the 20 records could be used" in done.stderr
+    assert "--text" in done.stderr

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayou.cli import model_file, stream
 from bayou.cli.voice import Voice
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
     from bayou.data.growing import Growth
@@ -77,6 +77,11 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
             with _few_collections():
                 ended = loop.run()
         learner.save(plan.state / "model.bayou")
+        if ended and loop.n_dead and not loop.n_docs:
+            raise DataError(
+                f"none of the {loop.n_dead:,} records could be used ({plan.dead_letters} says why); "
+                f"name the right columns, --text first, and begin again without {plan.state}"
+            )
         voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
         return ended
     finally:

@@ -144,6 +144,11 @@ class Ingest:
         return self.source.ended
 
     @property
+    def n_dead(self) -> int:
+        """Records that could not be used so far."""
+        return self._n_dead
+
+    @property
     def n_docs(self) -> int:
         """Documents so far, over all runs."""
         return self._n_docs
