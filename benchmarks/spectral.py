@@ -69,17 +69,13 @@ def synthetic_stream(p: float, n: int, shifting: bool, seed: int) -> tuple[np.nd
 
 
 def follow(model, counts: np.ndarray, m: int, truth) -> tuple[float, float]:
-    """Average predictive loss of the next batch and recovery error, before each update.
-
-    After a hundred steps of single documents the topics are read off at every fifth only.
-    """
+    """Average predictive loss of the next batch and recovery error, before each update."""
     losses, errors = [], []
     n = len(counts) // m
     for t in range(n):
         batch = Corpus.from_matrix(counts[t * m : (t + 1) * m])
         if t:
-            if m > 1 or t <= 100 or t % 5 == 0:
-                frozen = model.posterior_
+            frozen = model.posterior_
             theta = frozen.alpha / frozen.alpha.sum(), frozen.topics
             loss = -np.logaddexp.reduce(
                 np.log(theta[0]) + batch.counts @ np.log(theta[1].T), axis=1
