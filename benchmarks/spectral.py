@@ -202,22 +202,20 @@ def real(names: list[str], runs: int) -> None:
                     model = make().set_params(random_state=run)
                     if isinstance(model, StepwiseEM):
                         model.set_params(batch_size=m)
-                    out.append(_follow_real(model, counts, m, star, 20 if m == 1 else 1))
+                    out.append(_follow_real(model, counts, m, star))
                 losses, errors = np.array(out).T
                 cells.append(f"{losses.mean():.2f} / {errors.mean():.4f}")
             row(f"{name} ({pool.shape[0]:,} documents)", label, *cells)
 
 
-def _follow_real(model, counts: np.ndarray, m: int, star, every: int) -> tuple[float, float]:
-    losses, errors, frozen = [], [], None
+def _follow_real(model, counts: np.ndarray, m: int, star) -> tuple[float, float]:
+    losses, errors = [], []
     for t in range(len(counts) // m):
         batch = Corpus.from_matrix(counts[t * m : (t + 1) * m])
         if t:
-            if frozen is None or t < 20 or t % every == 0:
-                frozen = model.posterior_
-                theta = frozen.alpha / frozen.alpha.sum(), frozen.topics
-                logs = np.log(theta[1].T)
-            joint = np.log(theta[0]) + batch.counts @ logs
+            now = model.posterior_
+            theta = now.alpha / now.alpha.sum(), now.topics
+            joint = np.log(theta[0]) + batch.counts @ np.log(theta[1].T)
             losses.append(float(-np.logaddexp.reduce(joint, axis=1).mean()))
             errors.append(recovery_error(star, theta, squared=False))
         model.partial_fit(batch)

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from tests.reference import moments as reference
 
+from bayou.kernels.moments import count_terms
 from bayou.parts import moments, spectral, tensor
 from bayou.parts.topics import pairs_of
 
@@ -19,6 +20,12 @@ def sums_of(counts, basis, by_tokens=True):
     pairs = pairs_of(csr_array(np.asarray(counts, np.float32)))
     weights = moments.document_weights(pairs, by_tokens, None)
     return moments.add(moments.empty(basis), pairs, weights)
+
+
+def test_known_terms_are_counted_over_all_documents_short_ones_too():
+    known = np.arange(5.0)
+    count_terms(known, tuple(pairs_of(csr_array(np.asarray(COUNTS, np.float32)))))
+    np.testing.assert_array_equal(known, np.arange(5) + COUNTS.sum(axis=0))
 
 
 @pytest.mark.parametrize("by_tokens", [True, False])

@@ -32,6 +32,14 @@ def weigh_docs(weights, pairs, lo, hi, by_tokens, max_share, least):
             weights[d] = 1.0
 
 
+@jit
+def count_terms(known, pairs):
+    """Add the counts of all documents, term by term."""
+    indptr, terms, counts = pairs
+    for j in range(indptr[0], indptr[-1]):
+        known[terms[j]] += counts[j]
+
+
 @fast_jit
 def _project_into(y, pairs, d, basis):
     """``y`` = Q'c_d; the length of the document."""

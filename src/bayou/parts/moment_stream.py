@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from bayou.kernels.moments import count_terms
 from bayou.parts import moments, reservoir, spectral
 from bayou.parts.moments import Moments
 from bayou.parts.reservoir import Kept, sliced
@@ -157,7 +158,8 @@ def update(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
 
 def _taken(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
     first, now, later, pool = state.n_seen, state.now, state.next, state.pool
-    known = state.known + np.bincount(pairs.terms, pairs.counts, len(state.known))
+    known = state.known.copy()
+    count_terms(known, tuple(pairs))
     if p.mode != "reservoir":
         now = take(now, pairs, first, p, seed)
     if later is not None:
