@@ -13,10 +13,10 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from bayou.kernels.moments import count_terms
 from bayou.parts import moments, reservoir, spectral
+from bayou.parts.blas import one_thread
 from bayou.parts.moments import Moments
 from bayou.parts.reservoir import Kept, sliced
 from bayou.parts.topics import F64, I64, Pairs, select
@@ -96,7 +96,7 @@ def with_basis(
     some = pairs if sample is None else select(pairs, sample)
     weights = moments.document_weights(some, p.weighting == "tokens", p.max_share)
     n_terms = len(stream.sums.basis)
-    with threadpool_limits(limits=1):
+    with one_thread():
         rank = min(2 * p.n_topics, n_terms)
         basis = moments.main_directions(some, weights, n_terms, rank, seed)
     old = stream.sums

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from bayou.kernels.rng import SHUFFLE, key, shuffled
 from bayou.parts import moments, tensor
+from bayou.parts.blas import one_thread
 from bayou.parts.mixture import random_start
 from bayou.parts.moments import Moments
 from bayou.parts.topics import F32, F64, I64, Pairs, select
@@ -104,7 +104,7 @@ def solve(
     Linear algebra on one thread: on several, sums are rounded in another order. ``documents`` and their
     weights, where they are at hand, spare the tensor of very many topics.
     """
-    with threadpool_limits(limits=1):
+    with one_thread():
         return _solve(sums, n_topics, method, seed, alpha0, documents)
 
 
@@ -181,7 +181,7 @@ def from_documents(
 ) -> Moments:
     """Moments of documents in the main directions of all of them, or of a sample."""
     some = (pairs, weights) if sample is None else (select(pairs, sample), weights[sample])
-    with threadpool_limits(limits=1):
+    with one_thread():
         basis = moments.main_directions(*some, n_terms, min(rank, n_terms), seed)
     return moments.add(moments.empty(basis), pairs, weights)
 
