@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame, moved
+from bayou.data.counts import is_frame, moved, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.homes import HOMES
@@ -87,6 +87,7 @@ class Estimator(BaseEstimator):
                 what = "documents" if corpus.n_docs == 0 else "terms"
                 raise DataError(f"the corpus has no {what}; give at least one")
             return _bounded(corpus)
+        refuse_texts(X, type(self).__name__)
         given = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )

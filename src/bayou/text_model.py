@@ -68,6 +68,9 @@ class TextModel(TransformerMixin, BaseEstimator):
         moment and not.
     account_ : Account or None
         What a growing vocabulary knows of words; see `vocabulary_report`.
+    columns_ : dict of str
+        What the command line was told of its columns (``text``, ``label``, ...), which its verbs look for
+        again; there for models that it has fitted.
 
     Examples
     --------
@@ -365,6 +368,8 @@ class TextModel(TransformerMixin, BaseEstimator):
             "estimator": self.estimator_._manifest("model"),
             "met": {"known": self.n_known_, "unknown": self.n_unknown_},
         }
+        if columns := getattr(self, "columns_", None):
+            manifest["columns"] = dict(columns)
         if self.account_ is not None:
             arrays |= {_GROWTH + name: a for name, a in self.account_.arrays().items()}
             manifest["growth"] = self.account_.figures()
@@ -388,7 +393,8 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
         model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
     except (KeyError, TypeError, ValueError):
         raise ModelFileError("the text model's figures are not numbers; save it again") from None
-    model.account_ = None
+    if (columns := vectorizer_file.columns(manifest.get("columns"))) is not None:
+        model.columns_ = columns
     if (figures := manifest.get("growth")) is not None:
         kept = {n.removeprefix(_GROWTH): a for n, a in arrays.items() if n.startswith(_GROWTH)}
         model.account_ = Account.restored(kept, figures, len(vectorizer.vocabulary_))

@@ -74,7 +74,8 @@ def test_another_file(invoke, small, tmp_path, monkeypatch):
     assert not invoke("--config", "mine.toml", *words).stderr
     assert bayou.load(tmp_path / "model.bayou").estimator.n_topics == 4
     monkeypatch.setenv("BAYOU_CONFIG", "mine.toml")
-    assert not invoke(*words).stderr
+    assert "model.bayou is there already" in invoke(*words, code=2).stderr
+    assert not invoke(*words, "-o", "model.bayou").stderr
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def models(tmp_path_factory):
     every = list(rows())
     (folder / "first.jsonl").write_text(lines(rows(100, 0)))
     (folder / "more.jsonl").write_text(lines(every))
+    (folder / "texts.jsonl").write_text(lines({"text": row["text"]} for row in every))
     (folder / "head.jsonl").write_text(lines(every[:37]))
     (folder / "tail.jsonl").write_text(lines(every[37:]))
     for task, columns in TASKS.items():
@@ -182,19 +183,21 @@ def test_progressive_of_a_model_without_answers(invoke, files):
 @pytest.mark.parametrize(
     ("verb", "task", "words", "code", "message"),
     [
-        ("update", "class", (), 1, "name it with --label"),
+        ("update", "class", "texts", 1, "no field `kind` to learn from; name it with --label"),
         ("update", "class", ("--label", "kinds"), 1, "did you mean 'kind'"),
         ("update", "class", ("--label", "tags"), 1, "2 labels"),
         ("update", "class", ("--target", "n"), 2, "give --label"),
         ("update", "number", ("--label", "kind"), 2, "give --target"),
-        ("update", "number", (), 1, "no field 'target'"),
+        ("update", "number", "texts", 1, "no field 'n'"),
         ("evaluate", "class", ("--label", "kind", "-o", "m.bayou"), 2, "--progressive"),
-        ("evaluate", "class", ("--progressive",), 1, "name it with --label"),
+        ("evaluate", "class", "texts", 1, "name it with --label"),
         ("evaluate", "class", ("--progressive", "--label", "tags"), 1, "2 labels"),
     ],
 )
 def test_mistakes(invoke, models, verb, task, words, code, message):
     out = ("-o", "x.bayou") if verb == "update" else ()
     file = models / "more.jsonl"
+    if words == "texts":  # a file without what the model remembers
+        words, file = () if out else ("--progressive",), models / "texts.jsonl"
     done = invoke(verb, models / f"{task}.bayou", file, *words, *out, code=code)
     assert message in " ".join(done.stderr.replace("│", " ").split())

@@ -69,7 +69,7 @@ def test_results_in_files(invoke, files, tmp_path, suffix):
         with (tmp_path / name).open(newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t" if suffix == "tsv" else ","))
     assert len(rows) == 120
-    assert list(rows[0]) == ["id", "topic", "share", "unknown", "topic_0", "topic_1"]
+    assert list(rows[0]) == ["id", "topic", "share", "unknown", "known_words", "topic_0", "topic_1"]
     assert rows[1]["id"] == "d1"
 
 

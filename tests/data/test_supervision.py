@@ -32,7 +32,8 @@ def counts(n_docs):
 @given(data=st.data())
 def test_a_vector_is_read_back_from_its_codes(alphabet, data):
     entries = data.draw(st.lists(st.none() | ALPHABETS[alphabet], min_size=1, max_size=12))
-    present = sorted({e for e in entries if e is not None})
+    said = [None if entry == "" else entry for entry in entries]
+    present = sorted({e for e in said if e is not None})
     if len(present) < 2:
         with pytest.raises(ValueError, match=r"class|no document has a label"):
             read_labels(entries, len(entries))
@@ -40,8 +41,8 @@ def test_a_vector_is_read_back_from_its_codes(alphabet, data):
     found = read_labels(entries, len(entries))
     assert found.kind == ("binary" if len(present) == 2 else "multi-class")
     assert found.classes.tolist() == present
-    assert [None if c < 0 else present[c] for c in found.codes] == entries
-    assert found.known.tolist() == [e is not None for e in entries]
+    assert [None if c < 0 else present[c] for c in found.codes] == said
+    assert found.known.tolist() == [e is not None for e in said]
     back = found.indicator.toarray()
     assert (back.sum(axis=1) == found.known).all()
     assert (back.argmax(axis=1)[found.known] == found.codes[found.known]).all()
@@ -59,6 +60,25 @@ def test_label_lists_are_read_back_from_the_indicator(entries):
     rows = [set(found.classes[row != 0].tolist()) for row in found.indicator.toarray()]
     assert rows == [set(entry or ()) for entry in entries]
     assert found.known.tolist() == [entry is not None for entry in entries]
+
+
+@pytest.mark.parametrize("empty", ["", " ", "\t"])
+def test_an_empty_string_is_no_label(empty):
+    for form in (list, np.array, pd.Series, lambda y: np.array(y, object)):
+        found = read_labels(form(["b", empty, "a"]), 3)
+        assert found.classes.tolist() == ["a", "b"]
+        assert found.codes.tolist() == [1, -1, 0]
+        assert found.known.tolist() == [True, False, True]
+    found = read_labels([["x", empty], [empty], ["y"], []], 4)
+    assert found.classes.tolist() == ["x", "y"]
+    assert found.indicator.toarray().tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
+    assert found.known.tolist() == [True, False, True, True]
+    corpus = Corpus.from_matrix(counts(3), labels=["b", empty, "a"])
+    assert corpus.label_names == ("a", "b")
+    assert read_labels(None, 3, corpus=corpus).known.tolist() == [True, False, True]
+    assert read_labels(["a"], 1, classes=["a", empty, "b"]).classes.tolist() == ["a", "b"]
+    with pytest.raises(DataError, match="no document has a label"):
+        read_labels([empty, empty], 2)
 
 
 @given(st.lists(st.tuples(*[st.booleans()] * 3), min_size=1, max_size=8))

@@ -265,3 +265,15 @@ def test_without_jinja_the_error_says_what_to_install(small, monkeypatch):
 def test_importing_the_report_needs_no_jinja():
     code = "import sys; sys.modules['jinja2'] = None; import bayou.report"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_documents_that_share_no_word_with_the_model():
+    corpus = sample_lda(60, n_topics=3, n_terms=30, seed=0)[0]
+    model = LDA(n_topics=3, random_state=0).fit(corpus)
+    empty = Corpus.from_matrix(
+        np.zeros((60, 30)),
+        times=[f"2024-01-{d % 28 + 1:02d}" for d in range(60)],
+        labels=["a", "b"] * 30,
+    )
+    check_page(render(ReportData.from_model(model, empty, title="strangers")))

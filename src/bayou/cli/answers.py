@@ -29,10 +29,17 @@ def kind_of(model: Any) -> str | None:
     """What a model answers: a kind of `bayou.response.KINDS`, or None without answers."""
     inner = getattr(model, "estimator_", model)
     response = getattr(inner, "response_", None)
-    return None if response is None else str(response.kind)
+    if response is not None:
+        return str(response.kind)
+    if not are_learned(inner):
+        return None
+    if is_regression(inner):
+        return "regression"
+    several = "binary" if len(inner.classes_) == 2 else "multi-class"
+    return "multi-label" if inner.multi_label_ else several
 
 
-def columns(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
+def columns(model: TextModel, text: str | None, label: str | None, target: str | None) -> Columns:
     """The column with the truth: named, or guessed where it may be; no other is looked at."""
     kind = kind_of(model)
     if kind == "regression":

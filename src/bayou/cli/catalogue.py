@@ -84,8 +84,7 @@ def check(name: str) -> str:
     if name not in known:
         every = sorted((*known, *families(), *SHORT))
         raise typer.BadParameter(
-            f"there is no model {name!r} (there are: {', '.join(every)})"
-            f"{did_you_mean(name, every)}",
+            f"there is no model {name!r}, `bayou models` lists all{did_you_mean(name, every)}",
             param_hint="--model",
         )
     return known[name]

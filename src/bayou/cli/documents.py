@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +33,7 @@ class Source(NamedTuple):
     encoding_errors: str = "strict"
     max_line_bytes: int = MAX_LINE_BYTES
     label_separator: str | None = None
+    usual: Mapping[str, str] | None = None  # columns to look for first where none is named
 
 
 class Batch(NamedTuple):
@@ -45,11 +46,11 @@ class Batch(NamedTuple):
     times: list[Any] | None = None
 
 
-def texts_only(text: str, id: str | None = "") -> Columns:
+def texts_only(text: str | None, id: str | None = "") -> Columns:
     """Columns of verbs that look at nothing but the text and the name of a document."""
     from bayou.data.readers import Columns
 
-    return Columns(text=text, label="", target="", time="", id=id)
+    return Columns(text=text or "text", label="", target="", time="", id=id)
 
 
 def check_there(path: str) -> None:
@@ -94,12 +95,35 @@ def _check_json(path: str) -> None:
         )
 
 
+def _table(source: Source) -> Table:
+    from bayou.data.readers import Table
+
+    return Table(source.columns, None, source.label_separator or None, source.usual)
+
+
 def texts(source: Source, table: Table) -> Iterator[str]:
     """The texts of a file, one after the other; what is beside them goes to the table."""
     options = check_options(source.encoding_errors, source.max_line_bytes)
     if builtin.meant(source.path):
         return table.texts(builtin.records(source.path))
-    return table.texts(iter_located(source.path, form_of(source), options))
+    form = form_of(source)
+    found = table.texts(iter_located(source.path, form, options))
+    return _hinted(found) if source.path == STDIN and source.format is None else found
+
+
+def _hinted(texts: Iterator[str]) -> Iterator[str]:
+    """Texts of standard input, which are JSON lines unless told otherwise; who sends a table is told so."""
+    begun = False
+    try:
+        for text in texts:
+            begun = True
+            yield text
+    except DataError as error:
+        if begun or "JSON" not in str(error):
+            raise
+        raise DataError(
+            f"{error}; standard input is read as JSON lines: give --format csv (or tsv) for a table"
+        ) from None
 
 
 def read_corpus(
@@ -110,9 +134,8 @@ def read_corpus(
     A vectoriser that is not fitted yet will be.
     """
     from bayou.data.corpus import Corpus
-    from bayou.data.readers import Table
 
-    table, kept = Table(source.columns, None, source.label_separator or None), []
+    table, kept = _table(source), []
 
     def each() -> Iterator[str]:
         for text in texts(source, table):
@@ -152,9 +175,7 @@ def batches(source: Source, size: int, skip: int = 0, first: int | None = None) 
 
     ``first`` is how many come at the first time, if not ``size``.
     """
-    from bayou.data.readers import Table
-
-    table = Table(source.columns, None, source.label_separator or None)
+    table = _table(source)
     stream = texts(source, table)
     at = 0
     for _ in islice(stream, skip):

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output, progressive, stream
+from bayou.cli import (
+    answers,
+    documents,
+    model_file,
+    options,
+    output,
+    progressive,
+    remembered,
+    stream,
+)
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ def evaluate(
             help="With --progressive: save what has learned them; else nothing is.",
         ),
     ] = None,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,
@@ -57,7 +66,7 @@ def evaluate(
     With --progressive a model of a stream predicts documents and then learns them,
     some at a time: the table says how well, from the first to the last.
 
-    Example: bayou evaluate reviews.bayou held-out.csv --label stars
+    Example: bayou evaluate reviews.bayou held-out.csv
     """
     voice = Voice(quiet, verbose)
     if out is not None:
@@ -71,6 +80,7 @@ def evaluate(
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
+    source = remembered.beside(learned, source, text)
     if along:
         progressive.run(learned, source, as_json, voice)
         if out is not None:
@@ -118,12 +128,12 @@ def _predictions(model: TextModel, corpus: Corpus, voice: Voice) -> _Predictions
 
     if kind == "regression":
         if corpus.targets is None:
-            voice.say("No column `target`: name it with --target to measure the predictions")
+            _miss(model, "target", voice)
             return _Predictions({}, [])
         said = model.predict(corpus)
         return _Predictions(metrics.number_measures(corpus.targets.reshape(said.shape), said), [])
     if corpus.labels is None:
-        voice.say("No column `label`: name it with --label to measure the predictions")
+        _miss(model, "label", voice)
         return _Predictions({}, [])
     found = metrics.outcomes(model, corpus)
     strange = int((found.n_strange > 0).sum())
@@ -131,6 +141,12 @@ def _predictions(model: TextModel, corpus: Corpus, voice: Voice) -> _Predictions
         voice.say(f"{strange:,} documents have labels that the model has not learned: missed")
     counted = {"documents with labels": len(found.truth)}
     return _Predictions(counted | metrics.label_measures(found), metrics.class_scores(found))
+
+
+def _miss(model: TextModel, what: str, voice: Voice) -> None:
+    """Say that the truth was not found, and under which name it was looked for."""
+    name = remembered.names(model).get(what, what)
+    voice.say(f"No column `{name}`: name it with --{what} to measure the predictions")
 
 
 def _print_classes(rows: list[Any]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output, remembered
 from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
@@ -32,7 +32,7 @@ def explain(
             help="Topics to explain; else 3. Or classes; else those given.",
         ),
     ] = None,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     id: options.Id = None,
     format: options.Format = None,
     encoding_errors: options.EncodingErrors = "strict",
@@ -54,6 +54,7 @@ def explain(
     learned = model_file.load_text_model(model, threads)
     columns = documents.texts_only(text, id)
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    source = remembered.beside(learned, source, text)
     n_docs = 0
     with output.writing(out) as writer:
         for batch in documents.batches(source, _SIZE):

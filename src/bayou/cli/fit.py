@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayou.cli import (
+    advice,
     answers,
     catalogue,
     documents,
@@ -15,6 +16,7 @@ from bayou.cli import (
     listing,
     options,
     output,
+    remembered,
     settings,
     training,
 )
@@ -26,6 +28,7 @@ from bayou.data.errors import DataError
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
 
+_OUT = Path("model.bayou")
 _WORDS, _RUN = "Words", "Running"
 
 
@@ -33,8 +36,14 @@ def fit(  # one parameter a flag
     ctx: typer.Context,
     file: options.File,
     out: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to save the model.")
-    ] = Path("model.bayou"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to save the model; else model.bayou, unless there is one.",
+        ),
+    ] = None,
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="NAME", help="Which model; see `bayou models`.")
     ] = "lda",
@@ -184,6 +193,7 @@ def fit(  # one parameter a flag
         voice.say(
             f"{model} learns from the text alone; --label, --target and --time serve --report"
         )
+    out = _free(resume) if out is None else out
     output.check_writable(out)
     begun = fit_stream.wanted(kind, file, first)
     if begun is not None:
@@ -198,25 +208,38 @@ def fit(  # one parameter a flag
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
     text_model = TextModel(estimator=estimator, vectorizer=vectorizer)
+    remembered.keep(text_model, source)
     if begun is not None:
         fit_stream.fit(text_model, source, begun, out, dry_run, voice)
         if not dry_run:
-            listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+            listing.print_top(text_model.estimator_)
         return
     corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
     _check_terms(corpus)
-    voice.say(
-        f"{corpus.n_docs:,} documents, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens"
-    )
+    advice.on_documents(corpus, voice)
+    if answers.are_learned(kind):
+        advice.on_labels(corpus.label_names, label_separator, voice)
     if dry_run:
         typer.echo(f"would fit {estimator!r} and write {out}")
         return
     training.train(session, text_model, corpus, kept, out, voice, documents.flags(source))
     text_model.save(out)
     voice.say(f"Saved to {out}")
-    listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+    listing.print_top(text_model.estimator_)
+    if not answers.are_learned(kind):
+        advice.on_fit(text_model.estimator_, corpus, voice)
     if report is not None:
         write_report(report, text_model, corpus, texts, title=documents.title_of(file), voice=voice)
+
+
+def _free(resume: bool) -> Path:
+    """Where a model goes that was given no place: never over another one."""
+    if _OUT.exists() and not resume:
+        raise typer.BadParameter(
+            f"{_OUT} is there already; name another file, or write -o {_OUT} to replace it",
+            param_hint="--output",
+        )
+    return _OUT
 
 
 def check_parameters(estimator: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import answers, documents, stream
+from bayou.cli import advice, answers, documents, stream
 from bayou.cli.catalogue import name_of
 from bayou.cli.shell import INTERRUPTED
 from bayou.cli.voice import Voice
@@ -52,9 +52,11 @@ def fit(
 ) -> None:
     """Fit in one pass and in memory that does not grow; save."""
     size = stream.size_of(model)
-    batches = documents.batches(source, size, first=first)
+    blanks = advice.Blanks()
+    batches = blanks.counted(documents.batches(source, size, first=first))
     head = next(batches)
     pieces = cut(head, size)
+    advice.on_labels(_names(head), source.label_separator, voice)
     if dry_run:
         n_docs = len(head.texts)
         typer.echo(f"would fit {model.estimator!r} from {n_docs:,} documents on and write {out}")
@@ -69,6 +71,7 @@ def fit(
     voice.say(
         f"Learned from {n_docs:,} documents, words from the first {len(head.texts):,}; saved to {out}"
     )
+    blanks.tell(voice)
     if stopped:
         skip = [] if source.path == STDIN else ["--skip", str(n_docs)]
         again = ["bayou", "update", str(out), source.path, *documents.flags(source), *skip]
@@ -116,6 +119,13 @@ def begin(model: TextModel, head: documents.Batch, piece: documents.Batch) -> No
     else:
         y, classes = _labels(head, len(piece.texts))
         model.partial_fit(corpus, y, classes=classes)
+
+
+def _names(head: documents.Batch) -> tuple[str, ...] | None:
+    """The names of the labels that the first documents have."""
+    from bayou.data.fields import as_labels
+
+    return None if head.labels is None else as_labels(head.labels, len(head.texts))[1]
 
 
 def _labels(head: documents.Batch, n: int) -> tuple[list[Any], list[str]]:

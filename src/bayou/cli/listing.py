@@ -12,6 +12,7 @@ import typer
 from bayou.cli.answers import TARGET
 
 _N_CLASSES, _WIDEST = 2, 40
+_FEWEST = 10  # tokens of a topic that is shown; what is said of fewer is said by the prior
 
 
 class Topic(NamedTuple):
@@ -22,6 +23,7 @@ class Topic(NamedTuple):
     terms: list[str]
     probabilities: list[float]
     weights: dict[str, float]  # what it speaks for, most first; empty without supervision
+    tokens: float  # that it was learned from
 
 
 def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
@@ -37,6 +39,7 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
             names[k],
             post.rows[order[:, k], k].astype(float).tolist(),
             _weights(estimator, int(k)),
+            float(post.topic_tokens[k]),
         )
         for k in (-shares).argsort(kind="stable")
     ]
@@ -81,8 +84,34 @@ def number_told(estimator: Any) -> str:
     return said
 
 
-def print_topics(topics: list[Topic]) -> None:
-    """A line a topic; on a terminal long lines are folded under their first word."""
+def print_top(estimator: Any) -> None:
+    """The topics with ten terms each."""
+    print_topics(topics_of(estimator, 10), estimator)
+
+
+def print_topics(topics: list[Topic], estimator: Any = None) -> None:
+    """A line a topic with words; on a terminal long lines are folded under their first word.
+
+    Topics of labels are shown whatever they hold.
+    """
+    every, topics = topics, topics if hasattr(estimator, "labels_") else _with_words(topics)
+    _print_lines(topics)
+    if len(topics) < len(every):
+        shown = {topic.number for topic in topics}
+        share = sum(topic.share for topic in every if topic.number not in shown)
+        typer.echo(
+            f"{len(every) - len(shown)} topics have no words of their own and are not shown: fewer than "
+            f"{_FEWEST} tokens each, {share:.1%} of all"
+        )
+
+
+def _with_words(topics: list[Topic]) -> list[Topic]:
+    """Those with tokens enough to name words; where none has, those with any."""
+    found = [topic for topic in topics if topic.tokens >= _FEWEST]
+    return found or [topic for topic in topics if topic.tokens >= 1.0]
+
+
+def _print_lines(topics: list[Topic]) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     said = [_speaks_for(topic.weights) for topic in topics]
     if not any(topic.weights for topic in topics):
@@ -93,7 +122,7 @@ def print_topics(topics: list[Topic]) -> None:
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
         if said:
             head += f"{textwrap.shorten(said[i], room, placeholder='…'):<{room}}  "
-        body = " ".join(topic.terms)
+        body = " ".join(topic.terms[: int(topic.tokens)])  # no more words than tokens
         if width > len(head) + 20:
             body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
             body = textwrap.indent(body, " " * len(head)).lstrip()

@@ -15,6 +15,15 @@ Text = Annotated[
     str,
     typer.Option("--text", metavar="NAME", help="Where the text is.", rich_help_panel=_COLUMNS),
 ]
+TextAgain = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="NAME",
+        help="Where the text is; else as in fit. So with the others.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output
+from bayou.cli import answers, documents, model_file, options, output, remembered
 from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
     from bayou.text_model import TextModel
 
+KNOWN = "known_words"
 _SIZE = 1000  # documents that are worked on at a time
 
 
@@ -25,7 +26,7 @@ def predict(
         int | None,
         typer.Option("--top", min=1, metavar="N", help="Only the N largest shares and classes."),
     ] = None,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     id: options.Id = None,
     format: options.Format = None,
     encoding_errors: options.EncodingErrors = "strict",
@@ -37,9 +38,10 @@ def predict(
     """Say which topics new texts are about; the model does not change.
 
     Gives a row for each document: its id, its largest topic, the share of each
-    topic, and the share of its words that the model does not know. A supervised
-    model's prediction comes first: the class or labels with probabilities, or the
-    number with its standard deviation.
+    topic, the share of its words that the model does not know, and how many it
+    knows: of a text with none, only what is common is told. A supervised model's
+    prediction comes first: the class or labels with probabilities, or the number
+    with its standard deviation.
 
     Example: bayou predict reviews.bayou new.csv -o topics.csv
     """
@@ -47,12 +49,20 @@ def predict(
     learned = model_file.load_text_model(model, threads)
     columns = documents.texts_only(text, id)
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
-    n_docs = 0
+    source = remembered.beside(learned, source, text)
+    n_docs = n_strange = 0
     with output.writing(out) as writer:
         for batch in documents.batches(source, _SIZE):
-            writer.write(_rows(learned, batch, top, writer.tabular))
-            n_docs += len(batch.ids)
+            said = _rows(learned, batch, top, writer.tabular)
+            writer.write(said)
+            n_docs += len(said)
+            n_strange += sum(not row[KNOWN] for row in said)
             voice.detail(f"{n_docs:,} documents")
+    if n_strange:
+        voice.say(
+            f"{n_strange:,} of {n_docs:,} documents have no word that the model knows ({KNOWN}: 0): "
+            "what is said of them is what is most common"
+        )
 
 
 def _rows(
@@ -68,11 +78,13 @@ def rows(
     """What is said of each text: answers first, then topics."""
     corpus, lengths = model._read(texts)
     shares = model.transform(corpus)
-    unknown = (lengths - corpus.doc_lengths()) / lengths.clip(min=1)
+    known = corpus.doc_lengths()
+    unknown = (lengths - known) / lengths.clip(min=1)
     made = []
     for d, row in enumerate(answers.predicted(model, corpus, top, tabular)):
         best = int(shares[d].argmax())
         row |= {"topic": best, "share": short(shares[d, best]), "unknown": short(unknown[d])}
+        row |= {KNOWN: int(known[d])}
         made.append(row | _topics(shares[d], top, tabular))
     return made
 

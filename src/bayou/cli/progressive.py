@@ -77,7 +77,7 @@ class _Learner:
         size = max(_DOCUMENTS // mini, 1) * mini  # whole mini-batches, so that few documents wait
         for i, batch in enumerate(documents.batches(source, size)):
             if i == 0:
-                stream.check_labelled(batch, source.columns)
+                stream.check_labelled(batch, source)
             self._batch = batch
             yield batch.texts, self._truth(batch)
 

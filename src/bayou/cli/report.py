@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import documents, model_file, options, output
+from bayou.cli import documents, model_file, options, output, remembered
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
@@ -33,7 +33,7 @@ def report(
             "--test", metavar="FILE", help="Documents the model has not seen, to measure it on."
         ),
     ] = None,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,
@@ -48,20 +48,21 @@ def report(
 ) -> None:
     """Write a report about a model and its documents: one HTML file, no network.
 
-    Example: bayou report reviews.bayou reviews.csv --text review
+    Example: bayou report reviews.bayou reviews.csv
 
     What a supervised model predicts is measured on these documents, or better on
-    others of the same columns: --test held-out.csv --label stars
+    others of the same columns: --test held-out.csv
     """
     from bayou.data.readers import Columns
 
     voice = Voice(quiet, verbose)
     output.check_writable(out)
     learned = model_file.load_text_model(model, threads)
-    columns = Columns(text, label, target, time, id)
+    columns = Columns(text or "text", label, target, time, id)
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
+    source = remembered.beside(learned, source, text)
     if test is not None:
         documents.check_there(test)
     corpus, texts = documents.read_corpus(source, learned.vectorizer_, keep_texts=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import answers, documents, interrupt
+from bayou.cli import answers, documents, interrupt, remembered
 from bayou.cli.catalogue import name_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
@@ -62,8 +62,10 @@ def check_able(model: TextModel, path: Any) -> None:
     )
 
 
-def columns_of(model: TextModel, text: str, label: str | None, target: str | None) -> Columns:
-    """The columns to learn from: those named, else `labels` or `label`, or `target`."""
+def columns_of(
+    model: TextModel, text: str | None, label: str | None, target: str | None
+) -> Columns:
+    """The columns to learn from: those named, else the remembered, `labels` or `label`, or `target`."""
     columns = answers.columns(model, text, label, target)
     n_targets = model.estimator_.response_.n_tasks if columns.target != "" else 1
     if n_targets > 1:
@@ -72,15 +74,16 @@ def columns_of(model: TextModel, text: str, label: str | None, target: str | Non
             "partial_fit in Python"
         )
     if columns.target is None:  # a guess would take a field that is missing for no field at all
-        return columns._replace(target="target")
+        return columns._replace(target=remembered.names(model).get("target", "target"))
     return columns
 
 
-def check_labelled(batch: documents.Batch, columns: Columns) -> None:
+def check_labelled(batch: documents.Batch, source: documents.Source) -> None:
     """Refuse a stream whose first documents have no field of labels: it was not named."""
-    if columns.label is None and batch.labels is None:
+    if source.columns.label is None and batch.labels is None:
+        name = (source.usual or {}).get("label", "label")
         raise DataError(
-            "no field `label` to learn from; name it with --label, or give --label '' to learn "
+            f"no field `{name}` to learn from; name it with --label, or give --label '' to learn "
             "from the words alone"
         )
 

@@ -21,6 +21,7 @@ def topics(
     The share is that of all words the model has learned from. A topic of a
     supervised model has the classes it speaks for, with its weights. A model
     that has learned how many topics there are says so first, with an interval.
+    Topics without words of their own are counted; --json has them too.
 
     Example: bayou topics reviews.bayou -n 20
     """
@@ -30,11 +31,12 @@ def topics(
     if not as_json:
         if said := listing.number_told(estimator):
             typer.echo(said)
-        listing.print_topics(found)
+        listing.print_topics(found, estimator)
         return
     for topic in found:
         terms = [[t, round(p, 6)] for t, p in zip(topic.terms, topic.probabilities, strict=True)]
         row = {"topic": topic.number, "share": round(topic.share, 6), "terms": terms}
+        row["tokens"] = round(topic.tokens, 2)
         if topic.weights:
             row["weights"] = {name: round(weight, 6) for name, weight in topic.weights.items()}
         output.print_json(row)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayou.cli import documents, listing, model_file, options, output, stream, training
+from bayou.cli import documents, listing, model_file, options, output, remembered, stream, training
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import ModelFileError
 
 if TYPE_CHECKING:
-    from bayou.data.readers import Columns
     from bayou.text_model import TextModel
 
 
@@ -33,7 +32,7 @@ def update(
         int,
         typer.Option("--skip", min=0, metavar="N", help="Leave out the first so many documents."),
     ] = 0,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,
@@ -53,7 +52,7 @@ def update(
     vocabulary stays as it is: words it does not know are ignored and counted.
     Labels that it does not know become labels of its own.
 
-    Example: bayou update mail.bayou today.jsonl --label folder
+    Example: bayou update mail.bayou today.jsonl
     """
     voice, session = Voice(quiet, verbose), session_of(ctx)
     out = model if out is None else out
@@ -69,8 +68,9 @@ def update(
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
+    source = remembered.beside(learner, source, text)
     before = learner.n_known_, learner.n_unknown_
-    batches = _labelled(documents.batches(source, stream.size_of(learner), skip), columns)
+    batches = _labelled(documents.batches(source, stream.size_of(learner), skip), source)
     n_docs, stopped = stream.learn_all(learner, batches, kept, dry_run, voice)
     if dry_run:
         typer.echo(f"would learn from {n_docs:,} documents and write {out}")
@@ -89,7 +89,7 @@ def update(
         raise typer.Exit(INTERRUPTED)
     if kept is not None:
         kept.unlink(missing_ok=True)  # nothing is left to resume
-    listing.print_topics(listing.topics_of(learner.estimator_, 10))
+    listing.print_top(learner.estimator_)
 
 
 def _kept(folder: Path | None, out: Path, resume: bool, dry_run: bool) -> Path | None:
@@ -127,10 +127,12 @@ def _resumed(
     return found, n_docs
 
 
-def _labelled(batches: Iterator[documents.Batch], columns: Columns) -> Iterator[documents.Batch]:
+def _labelled(
+    batches: Iterator[documents.Batch], source: documents.Source
+) -> Iterator[documents.Batch]:
     for i, batch in enumerate(batches):
         if i == 0:
-            stream.check_labelled(batch, columns)
+            stream.check_labelled(batch, source)
         yield batch
 
 

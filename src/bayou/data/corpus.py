@@ -36,8 +36,9 @@ class Corpus:
     vocabulary : Vocabulary or iterable of str, optional
         The name of each column; taken from the columns of a data frame when left out.
     labels : class vector, list of label lists or indicator matrix, optional
-        Stored as csr_array of int8, documents by labels. A nested *list* is a list of label
-        lists; a two-dimensional array, sparse matrix or frame is an indicator.
+        Stored as csr_array of int8, documents by labels. An empty string is no label. A nested
+        *list* is a list of label lists; a two-dimensional array, sparse matrix or frame is an
+        indicator.
     label_names : iterable of str, optional
         The name of each label. Whole-number labels are then positions in it.
     targets : array (n_docs,) or (n_docs, t), optional

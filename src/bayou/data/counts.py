@@ -181,3 +181,17 @@ def moved(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
     keep = to >= 0
     ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
     return sp.csr_array((counts.data[keep], to[keep], ends), shape=(counts.shape[0], n_terms))
+
+
+def refuse_texts(X: Any, name: str) -> None:
+    """Refuse texts, which scikit-learn would try to read as numbers."""
+    texts = [X] if isinstance(X, str) else X
+    rows = isinstance(texts, Sequence) or getattr(texts, "ndim", 0) == 1  # lists, arrays, series
+    first = next(iter(texts), None) if rows else None
+    if isinstance(first, str):
+        came = f"{len(texts):,} text{'s' * (len(texts) != 1)}"
+        raise DataError(
+            f"X is {came} (the first begins {first[:30]!r}), and {name} learns from counts of terms; "
+            f"write bayou.TextModel(estimator={name}(...)) and fit that to the texts, or count them first, "
+            "with bayou.data.Corpus.from_text or scikit-learn's CountVectorizer"
+        )

@@ -28,8 +28,9 @@ def as_labels(
     ----------
     labels : class vector, list of label lists, or indicator matrix
         A vector (or list) of strings or whole numbers gives each document one label, a missing
-        value none. A list of lists gives each document any number of labels. A two-dimensional
-        array, sparse matrix or frame of 0 and 1 is an indicator; nested *lists* never are.
+        value or an empty string none. A list of lists gives each document any number of labels. A
+        two-dimensional array, sparse matrix or frame of 0 and 1 is an indicator; nested *lists*
+        never are.
     n_docs : int
     names : iterable of str, optional
         Names of the labels in order. Whole-number labels are then positions in it.
@@ -104,7 +105,7 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
         )
     row: list[str | int] = []
     for label in entry:
-        if is_missing(label):
+        if is_no_label(label):
             continue
         if isinstance(label, str):
             row.append(str(label))
@@ -127,6 +128,17 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ == "NAType":
         return True
     return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def is_no_label(value: Any) -> bool:
+    """Whether this stands for no label: what is missing, and a string with nothing in it.
+
+    Examples
+    --------
+    >>> [is_no_label(value) for value in (None, "", " ", 0, "0")]
+    [True, True, True, False, False]
+    """
+    return is_missing(value) or _is_blank(value)
 
 
 def _distinct(rows: Sequence[Sequence[str | int]]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import CSR, dense, is_frame, typed
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.fields import as_labels, is_missing
+from bayou.data.fields import as_labels, is_missing, is_no_label
 
 BINARY, MULTI_CLASS, MULTI_LABEL = "binary", "multi-class", "multi-label"
 
@@ -135,8 +135,11 @@ def is_indicator(y: Any) -> bool:
 def _plain(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Labels as one type (of the known ones), and which are known."""
     if values.dtype == object:
-        known = np.array([not is_missing(v) for v in values.tolist()], np.bool_)
-        values = _of_one_type([v for v in values.tolist() if not is_missing(v)])
+        known = np.array([not is_no_label(v) for v in values.tolist()], np.bool_)
+        values = _of_one_type([v for v in values.tolist() if not is_no_label(v)])
+    elif values.dtype.kind == "U":
+        known = np.char.str_len(np.char.strip(values)) > 0
+        values = values[known]
     else:
         known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), np.bool_)
         values = values[known]
@@ -220,14 +223,15 @@ def _several(
 
 
 def of_lists(entries: Sequence[Any], every: npt.NDArray[Any] | None) -> Labels:
-    """A list of labels for each document, or None."""
-    known = np.array([not is_missing(entry) for entry in entries], np.bool_)
-    rows = [list(entry) if is_list(entry) else [] for entry in entries]
+    """A list of labels for each document, or None; a list of nothing but empty strings says no more."""
+    known = np.array([not (is_no_label(entry) or _blank(entry)) for entry in entries], np.bool_)
+    rows = [list(entry) if is_list(entry) and not _blank(entry) else [] for entry in entries]
     for d in np.flatnonzero(known).tolist():
         if not is_list(entries[d]):
             raise DataError(f"y must be label lists for all; document {d} has {entries[d]!r:.80}")
         if any(is_missing(label) for label in rows[d]):
             raise DataError(f"a label of document {d} is missing; leave it out or put None for all")
+        rows[d] = [label for label in rows[d] if not is_no_label(label)]
     flat = np.empty(sum(map(len, rows)), object)
     flat[:] = [label for row in rows for label in row]
     classes, codes = _coded(_plain(flat)[0], every)
@@ -238,6 +242,12 @@ def of_lists(entries: Sequence[Any], every: npt.NDArray[Any] | None) -> Labels:
     indicator = sp.csr_array(sp.coo_array((np.ones(len(at), np.int64), (at, codes)), shape=shape))
     indicator.data[:] = 1  # a label that is named twice counts once
     return _several(classes, typed(indicator.astype(np.int8)), known, every is not None)
+
+
+def _blank(entry: Any) -> bool:
+    """Whether a list holds empty strings alone, as cutting an empty field into labels gives."""
+    texts = is_list(entry) and len(entry) > 0 and all(isinstance(label, str) for label in entry)
+    return texts and all(is_no_label(label) for label in entry)
 
 
 def of_matrix(given: Any, names: list[str] | None, every: npt.NDArray[Any] | None) -> Labels:

@@ -1,6 +1,6 @@
 """From a file to a `Corpus`, or to a stream of records."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayou.data.corpus import Corpus
@@ -20,6 +20,7 @@ from bayou.data.text import Vectorizer
 from bayou.data.vocabulary import Vocabulary
 
 _ABSENT = object()
+_TEXT = "text"
 _GUESSES = {
     "label": ("labels", "label"),
     "target": ("target",),
@@ -198,21 +199,35 @@ def _matrix_records(path: Source, form: str, options: Options) -> Iterator[dict[
 class Table:
     """Collects what stands beside the text while the text streams through."""
 
-    def __init__(self, columns: Columns, split: str | None, label_separator: str | None) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        split: str | None,
+        label_separator: str | None,
+        usual: Mapping[str, str] | None = None,  # names to look for before any other guess
+    ) -> None:
         self.columns = columns
         self.split = split
         self.label_separator = label_separator
         self.values: dict[str, list[Any]] = {what: [] for what in _GUESSES}
+        usual = usual or {}
+        self._guesses = {
+            what: (usual[what], *names) if what in usual else names
+            for what, names in _GUESSES.items()
+        }
+        self._else = _TEXT if usual.get(_TEXT) == columns.text else columns.text
 
     def texts(self, records: Iterable[Located]) -> Iterator[str]:
         """Give the text of each record and keep what stands beside it."""
         for where, record in records:
             if self.split is not None and record.get("split") != self.split:
                 continue
-            text = self._field(where, record, self.columns.text)
+            name = self.columns.text
+            name = self._else if name not in record and self._else in record else name
+            text = self._field(where, record, name)
             if not isinstance(text, str):
-                raise DataError(f"{where}: {self.columns.text!r} is not text but {text!r:.80}")
-            for what, guesses in _GUESSES.items():
+                raise DataError(f"{where}: {name!r} is not text but {text!r:.80}")
+            for what, guesses in self._guesses.items():
                 name = getattr(self.columns, what)
                 if name is None:
                     value = next((record[n] for n in guesses if n in record), _ABSENT)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from bayou.data.corpus import Corpus
 from bayou.data.counts import column_names, dense
 from bayou.data.errors import DataError, MissingTargetsWarning
-from bayou.data.fields import is_missing
+from bayou.data.fields import is_no_label
 from bayou.data.label_forms import (
     BINARY,
     INFINITE,
@@ -57,12 +57,13 @@ def read_labels(
     Parameters
     ----------
     y : vector, label lists, indicator matrix, or None
-        A vector gives each document one class: strings, truth values or whole numbers, and None
-        or NaN for a document without a label. A list of lists gives each document any number of
-        labels: ``[]`` says that it has none of them, None that nothing is known. An array, sparse
-        matrix or frame of 0 and 1 with two columns or more is an indicator, and so are lists if
-        all of them hold equally many 0 and 1 and nothing else; a row of NaN is a document of which
-        nothing is known. None takes the labels of ``corpus``.
+        A vector gives each document one class: strings, truth values or whole numbers, and
+        None, NaN or an empty string for a document without a label. A list of lists gives each
+        document any number of labels: ``[]`` says that it has none of them, None (or ``[""]``)
+        that nothing is known. An array, sparse matrix or frame of 0 and 1 with two columns or
+        more is an indicator, and so are lists if all of them hold equally many 0 and 1 and
+        nothing else; a row of NaN is a document of which nothing is known. None takes the
+        labels of ``corpus``.
     n_docs : int
     corpus : Corpus, optional
         Where its labels are used, a document without labels is one of which nothing is known: a
@@ -98,7 +99,7 @@ def read_labels(
         given = as_bits(given)
     lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
     if multi_label and not lists:
-        lists = all(map(is_missing, given.tolist()))  # nothing is known of any document
+        lists = all(map(is_no_label, given.tolist()))  # nothing is known of any document
     if multi_label is not None and multi_label is not lists:
         what = ("one class", "label lists or an indicator matrix")
         raise DataError(f"y must give each document {what[multi_label]}, as it did before")

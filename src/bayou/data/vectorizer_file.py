@@ -7,6 +7,7 @@ import numpy as np
 
 from bayou.data.counting import check_limits
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.readers import Columns
 from bayou.data.text import Vectorizer, tokenize
 
 
@@ -21,6 +22,18 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return [item.item() if isinstance(item, np.generic) else item for item in value]
+
+
+def columns(value: Any) -> dict[str, str] | None:
+    """What a file says of the columns that `bayou fit` read, or None where it says nothing."""
+    if value is None:
+        return None
+    known = {*Columns._fields, "label_separator"}
+    if not isinstance(value, dict) or set(value) - known:
+        raise ModelFileError("the model file's columns are not those of documents; save it again")
+    if not all(isinstance(name, str) and name for name in value.values()):
+        raise ModelFileError("the model file's columns are not named by text; save it again")
+    return value
 
 
 def restored(given: Any) -> Vectorizer:

@@ -28,7 +28,7 @@ def others(keep: I64, n_terms: int) -> I64:
     return np.flatnonzero(gone)
 
 
-def counts_of(raw: NDArray[np.float32], scale: float, gone: I64) -> F64:
+def counts_of(raw: NDArray[Any], scale: float, gone: I64) -> F64:
     """Tokens of each topic that the terms had, n_vk being ``scale`` x ``raw``."""
     return np.asarray(scale * topic_totals(raw[gone]), np.float64)
 

@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 class Topics(NamedTuple):
     """Topics as expected counts: Delta_vk = beta + scale raw_vk, with sum_v (Delta_vk - beta) = topic_k."""
 
-    raw: F32
+    raw: F32 | F64
     scale: float
     topic: F64
     beta: float

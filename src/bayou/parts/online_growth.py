@@ -52,7 +52,7 @@ def newborn_mean(state: State, by: Growth) -> F64:
 
 def begin(state: State, batch: Batch, z: U16, rho: F32, by: Growth) -> Live:
     """The batch with its first topics, on top of what is known of its terms."""
-    before = (state.raw[batch.terms] * np.float32(state.scale), state.topic)
+    before = ((state.raw[batch.terms] * np.float32(state.scale)).astype(np.float32), state.topic)
     roots = growth.open_roots(state.tables, z, by)
     return growth.make_live(batch.tokens, batch.ids, rho, z, before, roots)
 
@@ -95,7 +95,7 @@ def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F
     ids[new] = state.n_born + np.arange(len(new))
     raw = state.raw
     if len(new) or not keep[:n_old].all():
-        raw = np.zeros((len(raw), int(keep.sum())), np.float32)
+        raw = np.zeros((len(raw), int(keep.sum())), raw.dtype)
         stay = keep[:n_old]
         raw[:, : int(stay.sum())] = state.raw[:, stay]
     precision, linear = marginal(state.precision, state.linear, keep)

@@ -25,6 +25,7 @@ from bayou.parts.topics import F32, F64, I64, Each
 SCORE_ALL, SCORE_EVERY = 256, 8  # the first documents are all scored, then one in so many
 MOST_POSITIVE = 8.0  # from 12 on rare labels are given to documents that do not have them
 _LEAST_SCALE = 1e-6
+_SINGLE = 2.0**20  # tokens in a cell up to which an eighth of one is not lost in single precision
 
 
 def faded(state: State, left: float, how: How, each: Each) -> State:
@@ -71,9 +72,18 @@ def learn(state: State, examples: Examples, how: How, seed: int, each: Each) -> 
     state.seen_in[batch.terms] = seen
     if how.growth is not None:
         state, added = settled(state, added, n_docs, how.growth)
-    state.raw[batch.terms] += (added / state.scale).astype(np.float32)
+    raw = _wide_enough(state, batch.terms)
+    raw[batch.terms] += (added / state.scale).astype(raw.dtype)
     topic = state.topic + added.sum(axis=0)
-    return state._replace(step=step, n_seen=state.n_seen + n_docs, topic=topic)
+    return state._replace(step=step, n_seen=state.n_seen + n_docs, raw=raw, topic=topic)
+
+
+def _wide_enough(state: State, terms: I64) -> F32 | F64:
+    """The counts in a precision to which a token more still makes a difference."""
+    raw = state.raw
+    if raw.dtype == np.float64 or state.scale * raw[terms].max(initial=0.0) < _SINGLE:
+        return raw
+    return raw.astype(np.float64)
 
 
 def _responses(state: State, examples: Examples, how: How) -> tuple[F64, F64]:

@@ -49,7 +49,7 @@ class State(NamedTuple):
     n_seen: int  # documents so far
     mass: float  # those that still count
     seen_in: F64  # terms: documents that they were in
-    raw: F32  # terms x topics; Delta = beta + scale raw
+    raw: F32 | F64  # terms x topics; Delta = beta + scale raw; in double precision once it is large
     scale: float
     topic: F64  # sum over terms of Delta - beta
     mean: F64  # tasks x topics [mu]

@@ -99,7 +99,7 @@ def sound(state: State, pending: Examples) -> bool:
     arrays = [x for n, x in state._asdict().items() if n not in (*_PLAIN, "raw", *_WHOLE)]
     if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
         return False
-    if not isinstance(state.raw, np.ndarray) or state.raw.dtype != np.float32:
+    if not isinstance(state.raw, np.ndarray) or state.raw.dtype not in (np.float32, np.float64):
         return False
     whole = [getattr(state, name) for name in _WHOLE]
     if not all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in whole):

@@ -149,7 +149,7 @@ def topic_rows(term_topic: F32, beta: float, each: Each) -> F32:
     return rows
 
 
-def topic_totals(term_topic: F32) -> F64:
+def topic_totals(term_topic: F32 | F64) -> F64:
     """n_k, summed in double precision in the order of the terms."""
     totals = np.zeros(term_topic.shape[1])
     em.column_sums(totals, term_topic, 0, len(term_topic))

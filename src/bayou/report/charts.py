@@ -134,7 +134,7 @@ def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup
 def river_topics(data: ReportData, found: Course) -> list[Topic]:
     """At most twelve topics that change most, those that flow early first."""
     values = np.array([[e.value for e in row] for row in found.shares])
-    change = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+    change = np.nan_to_num(np.fmax.reduce(values) - np.fmin.reduce(values))  # no share, no change
     chosen = np.argsort(-change, kind="stable")[:MOST_RIVERS]
     weight = np.nan_to_num(values[:, chosen])
     middle = np.arange(len(values)) @ weight / np.maximum(weight.sum(axis=0), 1e-12)
