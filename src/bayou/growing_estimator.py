@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.online_supervised import OnlineSupervised
-from bayou.parameters import check_growth, number
+from bayou.parameters import check_growth, number, whole
 from bayou.parts import growth
 from bayou.parts.growth import Growth
 
@@ -26,9 +26,9 @@ class GrowingOnline(OnlineSupervised, abstract=True):
         A number for each, given at birth and never again.
     """
 
-    n_topics: int = 20
-    alpha: float = 5.0
-    gamma: float = 1.0
+    n_topics: int | None = None
+    alpha: float | None = None
+    gamma: float | None = None
     max_topics: int = 400
     min_tokens: float = 20.0
 
@@ -48,6 +48,9 @@ class GrowingOnline(OnlineSupervised, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
+        whole("max_topics", p.max_topics, 1)
+        if p.n_topics is None:
+            p.n_topics = min(self._default_topics(), p.max_topics)
         check_growth(p)
         number("min_tokens", p.min_tokens, 0.0)
         return p

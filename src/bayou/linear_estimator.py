@@ -26,11 +26,10 @@ from bayou.parts import passive_aggressive as pa
 from bayou.parts.passive_aggressive import Examples, Weights
 from bayou.parts.topics import F64, I64
 from bayou.posterior import unpack_vocabulary
-from bayou.run import checkpoint, loop
-from bayou.run.loop import Info
+from bayou.run import batches, checkpoint, loop
+from bayou.run.batches import Cut
 from bayou.run.shards import Workers
 
-CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
 _LONGEST = 1e60  # squared length of a row; products of larger ones would not be finite
 _LARGEST = 2**27  # numbers in the precision matrices of all tasks: one GiB
 
@@ -41,14 +40,15 @@ class LinearEstimator(Estimator, abstract=True):
 
     What is learned is a function of the documents in their order and of nothing else: however a stream
     is cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a
-    batch that is not full yet are kept, and what they teach so far is taken back when the next come.
+    batch that is not full yet are kept, and what they teach so far is taken back when the next come. A call
+    of `partial_fit` learns all that it is given: `max_time` and callbacks end `fit` alone.
 
     Attributes
     ----------
     state_ : Weights
         The weights after the last full mini-batch.
     pending_ : Examples
-        The documents after it, fewer than `batch_size`.
+        The documents after it: fewer than `batch_size`, or more where a callback of `partial_fit` failed.
     coef_ : float64 array (tasks, features)
         Weights, with what the pending documents teach.
     intercept_ : float64 array (tasks,)
@@ -170,8 +170,8 @@ class LinearEstimator(Estimator, abstract=True):
         def chunk(n: int, lo: int, hi: int) -> Examples:
             return pa.take(examples, order(n)[lo:hi])
 
-        none = pa.no_examples(examples.y)
-        self._learn(p, begin, len(content), p.n_passes, chunk, none)
+        self.state_, self.pending_ = begin, pa.no_examples(examples.y)
+        self._learn(p, Cut(len(content), p.batch_size, p.n_passes), chunk, whole=False)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples, begin: Weights) -> None:
         """The documents in the order given, behind those that wait for their batch to be full."""
@@ -181,48 +181,35 @@ class LinearEstimator(Estimator, abstract=True):
         def chunk(_: int, lo: int, hi: int) -> Examples:
             return pa.take(waiting, np.arange(lo, hi))
 
-        self._learn(p, begin, n, 1, chunk, chunk(0, n, waiting.n_docs))
+        self.state_ = begin
+        try:
+            self._learn(p, Cut(n, p.batch_size), chunk, whole=True)
+        finally:  # behind what was learned before a callback failed, or the last full mini-batch
+            done = min((self.state_.step - begin.step) * p.batch_size, n)
+            self.pending_ = chunk(0, done, waiting.n_docs)
+            self.n_iter_ = self.state_.step + -(-self.pending_.n_docs // p.batch_size)
 
     def _learn(
         self,
         p: SimpleNamespace,
-        begin: Weights,
-        n_docs: int,
-        n_passes: int,
+        cut: Cut,
         chunk: Callable[[int, int, int], Examples],
-        rest: Examples,
+        *,
+        whole: bool,
     ) -> None:
-        """Learn whole chunks of mini-batches until they are through or somebody says stop.
-
-        Then ``rest`` waits for its batch to be full. After a stop or an error in a callback, what comes later
-        is not learned, and the model is that of the chunks so far.
-        """
-        size = max(CHUNK // p.batch_size, 1) * p.batch_size
-        jobs = [
-            (n, lo, min(lo + size, n_docs))
-            for n in range(n_passes)
-            for lo in range(0, n_docs, size)
-        ]
-        last = begin.step + n_passes * -(-n_docs // p.batch_size)
-        name = type(self).__name__
+        """Learn whole chunks of mini-batches until they are through or, of `fit`, somebody says stop."""
+        kind, name = self._posterior_kind()[1], type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
-            todo = iter(jobs)
-            self.state_, self.pending_ = begin, pa.no_examples(rest.y)
 
-            def step(state: Weights) -> tuple[Weights, Info | None]:
-                job = next(todo, None)
-                if job is None:
-                    return state, None
-                self.state_ = state = pa.learn(state, chunk(*job), p.how, workers.each)
-                return state, Info(state.step, last, self._posterior_kind()[1], np.nan, 0.0)
+            def learn(state: Weights, n: int, lo: int, hi: int) -> Weights:
+                self.state_ = state = pa.learn(state, chunk(n, lo, hi), p.how, workers.each)
+                return state
 
-            try:
-                loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
-                if self.state_.step == last:
-                    self.pending_ = rest
-            finally:
-                self._show(p, workers)
-                self.n_iter_ = self._shown.step
+            told = [*bar, *self._callbacks()]
+            batches.run(
+                self.state_, cut, learn, kind, callbacks=told, max_time=p.max_time, whole=whole
+            )
+        self.n_iter_ = self.state_.step
 
     def _fixed_terms(self) -> str:
         if self._checked_parameters().precision != "full":
@@ -235,16 +222,16 @@ class LinearEstimator(Estimator, abstract=True):
         self.state_, self.pending_ = columns.moved_weights(
             *both, keep, n_new, self._n_columns(), 1.0 / p.variance
         )
-        with Workers(self.n_threads) as workers:
-            self._show(p, workers)
         return 0.0
 
-    def _show(self, p: SimpleNamespace, workers: Workers) -> None:
+    def _current(self) -> Weights:
         """The weights with what the documents of the last, unfinished batch teach."""
-        if not self.pending_.n_docs:
-            self._shown = self.state_
-        else:
-            self._shown = pa.learn(pa.copy(self.state_), self.pending_, p.how, workers.each)
+        return batches.shown(self, self._with_pending)
+
+    def _with_pending(self) -> Weights:
+        how = self._checked_parameters().how
+        with Workers(self.n_threads) as workers:
+            return pa.learn(pa.copy(self.state_), self.pending_, how, workers.each)
 
     # -- predictions ---------------------------------------------------------------------------
 
@@ -253,30 +240,30 @@ class LinearEstimator(Estimator, abstract=True):
         return len(self.state_.mean)
 
     def _means(self, rows: csr_array) -> F64:
-        weights = pa.shown(self._shown)[: self._n_tasks()]
+        weights = pa.shown(self._current())[: self._n_tasks()]
         return np.asarray(rows @ np.ascontiguousarray(weights.T), np.float64)
 
     def _variances(self, rows: csr_array) -> F64:
         with Workers(self.n_threads) as workers:
-            return pa.variances(self._shown.spread[: self._n_tasks()], rows, workers.each)
+            return pa.variances(self._current().spread[: self._n_tasks()], rows, workers.each)
 
     @property
     def coef_(self) -> F64:
         """Weights, tasks x features."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no coef_ before it is fitted")
-        return pa.shown(self._shown)[: self._n_tasks(), : self.n_features_in_].copy()
+        return pa.shown(self._current())[: self._n_tasks(), : self.n_features_in_].copy()
 
     @property
     def intercept_(self) -> F64:
         """Weight of the constant feature, zeros where there is none."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no intercept_ before it is fitted")
-        constant = pa.shown(self._shown)[: self._n_tasks(), self.n_features_in_ :]
+        constant = pa.shown(self._current())[: self._n_tasks(), self.n_features_in_ :]
         return np.asarray(constant.sum(axis=1), np.float64)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_shown")
+        return hasattr(self, "state_")
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -295,8 +282,6 @@ class LinearEstimator(Estimator, abstract=True):
         if not pa.sound(self.state_, self.pending_, p.precision, p.average):
             raise ModelFileError("the model file's weights do not fit each other; save it again")
         self._names = unpack_vocabulary(arrays.get("vocabulary"), self._n_columns())
-        with Workers(1) as workers:
-            self._show(p, workers)
 
     def _n_columns(self) -> int:
         return int(self.state_.mean.shape[1]) - bool(self.fit_intercept)

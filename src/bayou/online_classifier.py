@@ -32,6 +32,7 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
     classifier: str = "gibbs"
     margin: float | None = None
     positive_cost: float | None = None
+    refit: bool | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
@@ -108,6 +109,9 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
 
     def _posterior_kind(self) -> tuple[str, str]:
         return "classifier", self.classifier
+
+    def _refits(self) -> bool:
+        return self.multi_label_ if self.refit is None else bool(self.refit)
 
     def _unit(self, p: SimpleNamespace) -> float:
         return float(p.margin)

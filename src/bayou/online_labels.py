@@ -13,18 +13,14 @@ import numpy as np
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
 from bayou.data.supervision import merged_classes, read_labels
-from bayou.kernels import rng
 from bayou.parameters import number, whole
 from bayou.parts import features, label_documents, label_progress, label_state
 from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import How, State
-from bayou.parts.topics import I64
-from bayou.run import loop
-from bayou.run.loop import Info
+from bayou.run import batches, loop
+from bayou.run.batches import Cut
 from bayou.run.shards import Workers
 from bayou.streamed_labels import StreamedLabels
-
-CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,7 +30,8 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
     What is learned is a function of the documents in their order and of nothing else: however a stream is
     cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch
     that is not full yet wait; predictions know what they teach, and it is taken back when the next come.
-    Documents without labels are counted and teach nothing.
+    Documents without labels are counted and teach nothing. A call of `partial_fit` learns all that it is
+    given: `max_time` and callbacks end `fit` alone.
     """
 
     beta: float = 0.01
@@ -113,16 +110,16 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         self._begin(corpus, labels.kind == MULTI_LABEL, p)
         documents = self._documents(corpus, labels, labels.classes.tolist())
         n = corpus.n_docs
-        order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
+        order = lru_cache(maxsize=1)(lambda i: batches.order(self.seed_, n, i))
         sizes = label_documents.labelled_sizes(documents)
         sizes *= (p.n_docs or sizes[2]) / max(sizes[2], 1.0)
         how = self._how(p, float(sizes[2]) or None)
         self._learn(
             p,
             how,
-            n,
-            p.n_passes,
+            Cut(n, p.batch_size, p.n_passes),
             lambda i, lo, hi: label_documents.take(documents, order(i)[lo:hi]),
+            whole=False,
         )
         # however often each was seen
         doubt = np.divide(1.0, sizes, out=np.zeros(3), where=sizes > 0.0)
@@ -132,8 +129,8 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from more documents, one or many, in the order given.
 
-        No document is lost: where `max_time` or a callback ends a call early, those not yet learned wait in
-        `pending_`, and the next call begins with them.
+        All of them: `max_time` and callbacks end `fit` alone. Where a callback fails, those not yet learned
+        wait in `pending_`, and the next call begins with them.
 
         Parameters
         ----------
@@ -164,43 +161,35 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         seen = self.state_.n_seen
         try:
             self._learn(
-                p, self._how(p, p.n_docs), n, 1,
-                lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)),
+                p, self._how(p, p.n_docs), Cut(n, p.batch_size),
+                lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)), whole=True,
             )  # fmt: skip
         finally:
             done = self.state_.n_seen - seen
-            if done < n:  # the time was up, a callback said stop, or one failed: the others wait
+            if done < n:  # a callback failed: the others wait
                 self.pending_ = label_documents.take(waiting, np.arange(done, waiting.n_docs))
         return self
-
-    def _order(self, n_docs: int, n: int) -> I64:
-        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
-        return np.asarray(rng.shuffled(n_docs, key), np.int64)
 
     def _learn(
         self,
         p: SimpleNamespace,
         how: How,
-        n_docs: int,
-        n_passes: int,
+        cut: Cut,
         batch: Callable[[int, int, int], Documents],
+        *,
+        whole: bool,
     ) -> None:
-        """Learn whole chunks of mini-batches until they are through or somebody says stop."""
-        begin, name = self.state_, type(self).__name__
-        size = max(CHUNK // p.batch_size, 1) * p.batch_size
-        todo = iter([(n, lo) for n in range(n_passes) for lo in range(0, n_docs, size)])
-        last = begin.step + n_passes * -(-n_docs // p.batch_size)
+        """Learn whole chunks of mini-batches until they are through or, of `fit`, somebody says stop."""
+        name = type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
 
-            def step(state: State) -> tuple[State, Info | None]:
-                job = next(todo, None)
-                if job is None:
-                    return state, None
-                n, first = job
-                for lo in range(first, min(first + size, n_docs), p.batch_size):
-                    some = batch(n, lo, min(lo + p.batch_size, n_docs))
-                    self.state_ = state = self._step(state, some, how, workers.each)
-                return state, Info(state.step, last, "stream", np.nan, 0.0)
+            def learn(state: State, n: int, first: int, end: int) -> State:
+                for lo, hi in cut.batches(first, end):
+                    self.state_ = state = self._step(state, batch(n, lo, hi), how, workers.each)
+                return state
 
-            loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+            told = [*bar, *self._callbacks()]
+            batches.run(
+                self.state_, cut, learn, "stream", callbacks=told, max_time=p.max_time, whole=whole
+            )
         self.n_iter_ = self.state_.step

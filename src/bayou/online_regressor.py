@@ -30,6 +30,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
 
     regressor: str = "gibbs"
     epsilon: float | None = None
+    refit: bool | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from documents in `n_passes` passes, each in its own keyed order.
@@ -73,6 +74,9 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
 
     def _posterior_kind(self) -> tuple[str, str]:
         return "regressor", self.regressor
+
+    def _refits(self) -> bool:
+        return self.refit is None or bool(self.refit)
 
     def _unit(self, p: SimpleNamespace) -> float:
         return 1.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.kernels import rng
 from bayou.parameters import one_of
 from bayou.parts import (
     columns,
@@ -35,15 +33,10 @@ from bayou.parts.online_state import How, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F32, I64, Each
 from bayou.posterior import Posterior, unpack_vocabulary
-from bayou.run import checkpoint, loop
-from bayou.run.loop import Info
+from bayou.run import batches, checkpoint, loop
+from bayou.run.batches import Cut
 from bayou.run.shards import Workers
 from bayou.supervised import SupervisedEstimator, weights_of
-
-CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batches
-
-# Models with documents that wait, and what they know with those. Not an attribute, since asking changes none.
-_SHOWN: WeakKeyDictionary[Any, tuple[State, Examples, State]] = WeakKeyDictionary()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,13 +46,14 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     What is learned is a function of the documents in their order and of nothing else: however a stream is
     cut into calls of `partial_fit`, mini-batches are cut every `batch_size` documents. Documents of a batch
     that is not full yet wait; predictions know what they teach, and it is taken back when the next come.
+    A call of `partial_fit` learns all that it is given: `max_time` and callbacks end `fit` alone.
 
     Attributes
     ----------
     state_ : State
         Everything known after the last full mini-batch.
     pending_ : Examples
-        The documents after it: fewer than `batch_size`, or more where `partial_fit` was ended early.
+        The documents after it: fewer than `batch_size`, or more where a callback of `partial_fit` failed.
     """
 
     n_topics: int | None = None
@@ -164,10 +158,11 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def _learn_all(self, p: SimpleNamespace, examples: Examples) -> None:
         """`n_passes` over the documents, each in its own keyed order."""
         how, n = self._how(p), examples.n_docs
-        order = lru_cache(maxsize=1)(lambda i: self._order(n, i))
+        order = lru_cache(maxsize=1)(lambda i: batches.order(self.seed_, n, i))
         self.pending_ = pa.no_examples(examples.y)
         self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
-        self._learn(p, how, n, p.n_passes, lambda i, lo, hi: pa.take(examples, order(i)[lo:hi]))
+        cut = Cut(n, p.batch_size, p.n_passes)
+        self._learn(p, how, cut, lambda i, lo, hi: pa.take(examples, order(i)[lo:hi]), whole=False)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples) -> None:
         """The documents in the order given, behind those that wait for their batch to be full."""
@@ -180,46 +175,41 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         self.pending_ = pa.take(waiting, np.arange(n, waiting.n_docs))
         seen = self.state_.n_seen
         try:
-            self._learn(p, how, n, 1, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)))
+            cut = Cut(n, p.batch_size)
+            self._learn(
+                p, how, cut, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)), whole=True
+            )
         finally:
             done = self.state_.n_seen - seen
-            if done < n:  # the time was up, a callback said stop, or one failed: the others wait
+            if done < n:  # a callback failed: the others wait
                 self.pending_ = pa.take(waiting, np.arange(done, waiting.n_docs))
-
-    def _order(self, n_docs: int, n: int) -> I64:
-        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
-        return np.asarray(rng.shuffled(n_docs, key), np.int64)
 
     def _learn(
         self,
         p: SimpleNamespace,
         how: How,
-        n_docs: int,
-        n_passes: int,
+        cut: Cut,
         batch: Callable[[int, int, int], Examples],
+        *,
+        whole: bool,
     ) -> None:
-        """Learn whole chunks of mini-batches until they are through or somebody says stop."""
-        begin, name = self.state_, type(self).__name__
-        size = max(CHUNK // p.batch_size, 1) * p.batch_size
-        todo = iter([(n, lo) for n in range(n_passes) for lo in range(0, n_docs, size)])
-        last = begin.step + n_passes * -(-n_docs // p.batch_size)
+        """Learn whole chunks of mini-batches until they are through or, of `fit`, somebody says stop."""
+        kind, name = self._posterior_kind()[1], type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
 
-            def step(state: State) -> tuple[State, Info | None]:
-                job = next(todo, None)
-                if job is None:
-                    return state, None
-                n, first = job
+            def learn(state: State, n: int, first: int, end: int) -> State:
                 now = how._replace(fresh=n == 0)
-                for lo in range(first, min(first + size, n_docs), p.batch_size):
-                    some = batch(n, lo, min(lo + p.batch_size, n_docs))
+                for lo, hi in cut.batches(first, end):
                     # counts change in place: an error later on must not part them from the rest
                     self.state_ = state = online_margin.learn(
-                        state, some, now, self.seed_, workers.each
+                        state, batch(n, lo, hi), now, self.seed_, workers.each
                     )
-                return state, Info(state.step, last, self._posterior_kind()[1], np.nan, 0.0)
+                return state
 
-            loop.run(begin, step, callbacks=[*bar, *self._callbacks()], max_time=p.max_time)
+            told = [*bar, *self._callbacks()]
+            batches.run(
+                self.state_, cut, learn, kind, callbacks=told, max_time=p.max_time, whole=whole
+            )
         self.n_iter_ = self.state_.step
 
     def _with_terms(self, keep: I64, n_new: int) -> float:
@@ -239,18 +229,16 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def _current(self) -> State:
         """The state with what the documents that wait teach."""
         check_is_fitted(self)
-        if not self.pending_.n_docs:
-            return self.state_
-        cached = _SHOWN.get(self)
-        if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
-            p = self._checked_parameters()
-            how, state, n = self._how(p), online_state.copy(self.state_), self.pending_.n_docs
-            with Workers(1) as workers:
-                for lo in range(0, n, p.batch_size):
-                    some = pa.take(self.pending_, np.arange(lo, min(lo + p.batch_size, n)))
-                    state = online_margin.learn(state, some, how, self.seed_, workers.each)
-            _SHOWN[self] = cached = (self.state_, self.pending_, state)
-        return cached[2]
+        return batches.shown(self, self._with_pending)
+
+    def _with_pending(self) -> State:
+        p = self._checked_parameters()
+        how, state, n = self._how(p), online_state.copy(self.state_), self.pending_.n_docs
+        with Workers(1) as workers:
+            for lo, hi in Cut(n, p.batch_size).batches(0, n):
+                some = pa.take(self.pending_, np.arange(lo, hi))
+                state = online_margin.learn(state, some, how, self.seed_, workers.each)
+        return state
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")

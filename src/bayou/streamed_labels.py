@@ -37,11 +37,11 @@ from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import LABELS, WORDS, How, State
 from bayou.parts.topics import F64, I64, Each
 from bayou.posterior import check_arrays, unpack_vocabulary
-from bayou.run import checkpoint
+from bayou.run import batches, checkpoint
+from bayou.run.batches import Cut
 from bayou.run.shards import Workers
 
 # Models, and what they know now. Not an attribute, since asking changes none.
-_SHOWN: WeakKeyDictionary[Any, tuple[State, Documents, State]] = WeakKeyDictionary()
 _FROZEN: WeakKeyDictionary[Any, tuple[State, LabelPosterior]] = WeakKeyDictionary()
 
 
@@ -54,7 +54,7 @@ class StreamedLabels(LabelSet, abstract=True):
     state_ : State
         Everything known after the last full mini-batch.
     pending_ : Documents
-        The documents after it: fewer than `batch_size`, or more where `partial_fit` was ended early.
+        The documents after it: fewer than `batch_size`, or more where a callback of `partial_fit` failed.
     """
 
     meets_labels: ClassVar[bool] = True
@@ -143,19 +143,16 @@ class StreamedLabels(LabelSet, abstract=True):
     def _current(self) -> State:
         """The state with what the documents that wait teach."""
         check_is_fitted(self)
-        if not self.pending_.n_docs:
-            return self.state_
-        cached = _SHOWN.get(self)
-        if cached is None or cached[0] is not self.state_ or cached[1] is not self.pending_:
-            p = self._checked_parameters()
-            how, state, n = self._how(p, p.n_docs), self.state_, self.pending_.n_docs
-            with Workers(1) as workers:
-                for lo in range(0, n, p.batch_size):
-                    rows = np.arange(lo, min(lo + p.batch_size, n))
-                    some = label_documents.take(self.pending_, rows)
-                    state = self._step(state, some, how, workers.each)
-            _SHOWN[self] = cached = (self.state_, self.pending_, state)
-        return cached[2]
+        return batches.shown(self, self._with_pending)
+
+    def _with_pending(self) -> State:
+        p = self._checked_parameters()
+        how, state, n = self._how(p, p.n_docs), self.state_, self.pending_.n_docs
+        with Workers(1) as workers:
+            for lo, hi in Cut(n, p.batch_size).batches(0, n):
+                some = label_documents.take(self.pending_, np.arange(lo, hi))
+                state = self._step(state, some, how, workers.each)
+        return state
 
     def _frozen(self, state: State, how: How, terms: I64 | None = None) -> LabelPosterior:
         """Terms of labels and topics over labels as they are now; of some terms only if they are given."""

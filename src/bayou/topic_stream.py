@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
-from bayou.kernels import rng
 from bayou.parameters import check_parameters, number, whole
 from bayou.parts import columns
 from bayou.parts.topics import F64, I64, Each
 from bayou.posterior import check_arrays
-from bayou.run import loop
+from bayou.run import batches, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
 from bayou.topic_estimator import TopicEstimator
@@ -120,11 +119,15 @@ class TopicStream(TopicEstimator, abstract=True):
         self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
         if p.kept_out is not None:
             p.n_docs = n_docs
-            self._partial(p.kept_out, p)
+            self._partial(p.kept_out, p, whole=False)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more documents, in the order given, `batch_size` at a time."""
+        """Learn from more documents, in the order given, `batch_size` at a time.
+
+        All of them: `max_time` and callbacks end `fit` alone, and who gives documents from a stream ends it
+        by giving no more.
+        """
         p = self._checked_parameters()
         first = not hasattr(self, "state_")
         corpus = self._documents(X, p, reset=first)
@@ -137,10 +140,10 @@ class TopicStream(TopicEstimator, abstract=True):
                 "begin another model for another number of topics"
             )
 
-        self._partial(corpus, p)
+        self._partial(corpus, p, whole=True)
         return self
 
-    def _partial(self, corpus: Corpus, p: SimpleNamespace) -> None:
+    def _partial(self, corpus: Corpus, p: SimpleNamespace, *, whole: bool) -> None:
         """One pass in the order given."""
 
         def batch(i: int) -> Corpus:
@@ -150,7 +153,7 @@ class TopicStream(TopicEstimator, abstract=True):
         begin = getattr(self, "state_", None)
         if begin is None:
             begin = self._opening(corpus, batch(0), p)
-        self._learn(begin, n_batches, batch, p)
+        self._learn(begin, n_batches, batch, p, whole=whole)
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
         """The documents; for sampling in whole counts, with one warning for all mini-batches."""
@@ -164,10 +167,12 @@ class TopicStream(TopicEstimator, abstract=True):
         batch_of: Callable[[int], Corpus],
         p: SimpleNamespace,
         watch: tuple[int, Corpus] | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         """Learn from so many mini-batches, from a state or from one made of documents.
 
-        ``watch`` = after how many to score which documents.
+        ``watch`` = after how many to score which documents; ``whole``: nobody may end it early.
         """
         with (
             Workers(self.n_threads) as workers,
@@ -195,7 +200,7 @@ class TopicStream(TopicEstimator, abstract=True):
                 return state, Info(state.step, last, p.inference, score, 0.0)
 
             callbacks = [*bar, *self._callbacks()]
-            loop.run(begin, step, callbacks=callbacks, max_time=p.max_time)
+            loop.run(begin, step, callbacks=callbacks, max_time=p.max_time, whole=whole)
         self.n_iter_ = self.state_.step
 
     def _with_terms(self, keep: I64, n_new: int) -> float:
@@ -206,8 +211,7 @@ class TopicStream(TopicEstimator, abstract=True):
         return float(gone.sum())
 
     def _order(self, n_docs: int, n: int) -> NDArray[np.int64]:
-        key = np.uint64(rng.key(self.seed_, rng.SHUFFLE, n, 0))
-        return np.asarray(rng.shuffled(n_docs, key), np.int64)
+        return batches.order(self.seed_, n_docs, n)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()

@@ -364,8 +364,36 @@ def test_an_error_in_a_callback_leaves_a_model():
     model = BayesPAClassifier(batch_size=50).partial_fit(X[:60], TWO[:60])
     with pytest.raises(RuntimeError, match="2"):
         model.set_params(callbacks=fails).partial_fit(X[60:], TWO[60:])
-    assert model.pending_.n_docs == 0
-    assert same_weights(model, BayesPAClassifier(batch_size=50).partial_fit(X[:100], TWO[:100]))
+    assert model.pending_.n_docs == 20
+    assert same_weights(model, BayesPAClassifier(batch_size=50).partial_fit(X, TWO))
+
+
+def test_partial_fit_learns_all_that_it_is_given(monkeypatch):
+    """A stream gives its documents once: neither the time nor a callback makes a call leave some out."""
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 20)
+    whole = BayesPAClassifier(batch_size=10).partial_fit(X, TWO)
+    told = []
+    short = BayesPAClassifier(batch_size=10, max_time=1e-9, callbacks=[told.append, lambda _: True])
+    short.partial_fit(X, TWO)
+    assert [info.step for info in told] == [2, 4, 6, 8, 10, 12]
+    assert (short.n_iter_, short.pending_.n_docs) == (12, 0)
+    assert same_weights(short, whole)
+
+
+def test_a_callback_that_fails_loses_no_document(monkeypatch):
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 20)
+
+    def fails(info):
+        raise RuntimeError(info.step)
+
+    model = BayesPAClassifier(batch_size=10, callbacks=fails)
+    with pytest.raises(RuntimeError, match="2"):
+        model.partial_fit(X[:-3], TWO[:-3])
+    assert (model.n_iter_, model.pending_.n_docs) == (12, 97)
+    whole = BayesPAClassifier(batch_size=10).partial_fit(X, TWO)
+    assert same_weights(
+        reloaded(model).set_params(callbacks=None).partial_fit(X[-3:], TWO[-3:]), whole
+    )
 
 
 def test_empty_documents_are_legal():

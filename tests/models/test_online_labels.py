@@ -47,30 +47,35 @@ def model(request):
     return clone(request.param)
 
 
-def test_a_stop_loses_no_document(corpus, monkeypatch):
-    """What was not reached when the time was up waits, and is learned as if nobody had said stop."""
-    monkeypatch.setattr("bayou.online_labels.CHUNK", 20)
+def test_partial_fit_learns_all_that_it_is_given(corpus, monkeypatch):
+    """A stream gives its documents once: neither the time nor a callback makes a call leave some out."""
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 20)
     X, y = corpus.counts, lists(corpus)
     whole = OnlineLabeledLDA(batch_size=20, random_state=0).partial_fit(X, y)
-    short = OnlineLabeledLDA(batch_size=20, random_state=0, max_time=1e-9).partial_fit(X, y)
-    assert (short.state_.n_seen, short.pending_.n_docs) == (20, 130)
-    np.testing.assert_array_equal(short.decision_function(X), whole.decision_function(X))
-    again = reloaded(short).set_params(max_time=None).partial_fit(X[:1], y[:1])
-    whole.partial_fit(X[:1], y[:1])
-    assert (again.state_.n_seen, again.pending_.n_docs) == (140, 11)
-    np.testing.assert_array_equal(again.decision_function(X), whole.decision_function(X))
+    ends = {"max_time": 1e-9, "callbacks": lambda _: True}
+    short = OnlineLabeledLDA(batch_size=20, random_state=0, **ends).partial_fit(X, y)
+    assert (short.state_.n_seen, short.pending_.n_docs) == (140, 10)
+    assert saved(short) == saved(whole)
 
 
 def test_a_callback_that_fails_loses_no_document(corpus, monkeypatch):
-    monkeypatch.setattr("bayou.online_labels.CHUNK", 20)
+    """What was not reached waits, and is learned as if nothing had happened."""
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 20)
 
     def fail(_):
         raise RuntimeError("full")
 
+    X, y = corpus.counts, lists(corpus)
+    whole = OnlineLabeledLDA(batch_size=20, random_state=0).partial_fit(X, y)
     model = OnlineLabeledLDA(batch_size=20, random_state=0, callbacks=[fail])
     with pytest.raises(RuntimeError, match="full"):
-        model.partial_fit(corpus.counts, lists(corpus))
+        model.partial_fit(X, y)
     assert (model.state_.n_seen, model.pending_.n_docs) == (20, 130)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    again = reloaded(model).set_params(callbacks=None).partial_fit(X[:1], y[:1])
+    whole.partial_fit(X[:1], y[:1])
+    assert (again.state_.n_seen, again.pending_.n_docs) == (140, 11)
+    np.testing.assert_array_equal(again.decision_function(X), whole.decision_function(X))
 
 
 def test_streams_may_be_cut_anywhere(model, corpus):
@@ -254,8 +259,8 @@ def test_roots_favour_frequent_labels(corpus):
 def test_stopping_leaves_a_model_that_goes_on(corpus):
     X, y = corpus.counts, lists(corpus)
     model = OnlineLabeledLDA(batch_size=10, callbacks=[lambda info: True])
-    model.partial_fit(csr_array(np.tile(X.toarray(), (10, 1))), y * 10)
-    assert model.state_.n_seen == 1020  # one chunk of whole mini-batches
+    model.fit(csr_array(np.tile(X.toarray(), (10, 1))), y * 10)
+    assert model.n_iter_ == 102  # one chunk of whole mini-batches
     assert model.predict(X[:3]).shape[0] == 3
 
 

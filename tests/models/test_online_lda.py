@@ -138,6 +138,8 @@ def test_callbacks_and_time_stop_fit_between_batches():
     assert model.n_iter_ == 3
     assert seen[-1].n_steps == 18
     assert OnlineLDA(n_topics=2, batch_size=40, max_time=1e-9).fit(CORPUS).n_iter_ == 1
+    given = OnlineLDA(n_topics=2, batch_size=40, max_time=1e-9, callbacks=stop).partial_fit(CORPUS)
+    assert given.state_.n_seen == CORPUS.n_docs  # a stream gives its documents once
 
 
 @pytest.mark.parametrize("inference", INFERENCES)

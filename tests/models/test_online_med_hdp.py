@@ -25,6 +25,7 @@ CLASSIFIERS = [
     OnlineMedHDPClassifier(**SHORT, classifier="averaging"),
     OnlineMedHDPClassifier(**SHORT, weight_floor=None, n_sweeps=3, burn_in=1, batch_size=7),
     OnlineMedHDPClassifier(**SHORT, n_rounds=2, ghost_factor=2.0, batch_size=9, decay=0.99),
+    OnlineMedHDPClassifier(**SHORT, refit=True, batch_size=16, gamma=5.0, min_tokens=30.0),
 ]
 each_classifier = pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 
@@ -76,7 +77,7 @@ def test_it_learns(model, kind):
     base = max(np.unique(y, return_counts=True, axis=0)[1]) / len(y)
     assert model.score(COUNTS, y) > base + 0.1
     assert model.n_topics_ == len(model.topic_ids_) == len(model.components_)
-    assert 0 < model.alpha_.sum() < model.alpha
+    assert 0 < model.alpha_.sum() < model._checked_parameters().alpha
     assert model.weights_.shape[0] == model.n_topics_
 
 
@@ -90,6 +91,9 @@ def test_it_learns_numbers(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingTargetsWarning)
         assert clone(model).fit(COUNTS, y).predict(COUNTS).shape == (160, 2)
+    first = clone(model).set_params(refit=False).fit(COUNTS, NUMBERS)
+    assert first.score(COUNTS, NUMBERS) > 0.3
+    assert not len(first.state_.bend)
 
 
 def test_topics_are_found_from_one():
@@ -114,6 +118,28 @@ def test_numbers_of_topics_are_permanent():
     assert (low, high) == (model.state_.course.min(), model.state_.course.max())
     assert len(model.state_.course) == 10
     assert low <= model.n_topics_ <= high
+
+
+def test_it_begins_with_as_many_topics_as_labels():
+    y = np.random.default_rng(0).integers(0, 2, (160, 30))
+    model = OnlineMedHDPClassifier(random_state=0, n_threads=1, min_tokens=0.0)
+    assert len(model.partial_fit(COUNTS[:3], y[:3]).state_.topic) == 30
+    assert len(clone(model).partial_fit(COUNTS[:3], SEVERAL[:3]).state_.topic) == 20
+    assert len(clone(model).partial_fit(COUNTS[:3], THREE[:3]).state_.topic) == 20
+    small = clone(model).set_params(max_topics=5).partial_fit(COUNTS[:3], y[:3])
+    assert len(small.state_.topic) == 5
+    numbers = OnlineMedHDPRegressor(n_threads=1).partial_fit(COUNTS[:3], NUMBERS[:3])
+    assert len(numbers.state_.topic) == 10
+
+
+def test_the_first_topics_speak_alike_in_the_first_batch():
+    """Labels reach them in the second: else the first weights draw all words to a handful of topics."""
+    model = OnlineMedHDPClassifier(
+        n_topics=30, classifier="averaging", random_state=0, n_threads=1, batch_size=160
+    )
+    other = clone(model).set_params(n_rounds=1, n_sweeps=4)
+    model.partial_fit(COUNTS, THREE)
+    assert len(model.state_.topic) > 0.7 * len(other.partial_fit(COUNTS, THREE).state_.topic)
 
 
 def test_ceiling():
@@ -158,6 +184,13 @@ def test_several_labels_and_explanations():
         assert np.allclose(one.scores, row, rtol=1e-4, atol=1e-3)
     several = OnlineMedHDPClassifier(**SHORT).fit(COUNTS, SEVERAL)
     assert several.predict(COUNTS).shape == (160, 3)
+    assert np.array_equal(several.weights_.T, several.state_.refitted[:3])
+
+
+def test_a_second_stage_cannot_come_or_go_within_a_stream():
+    model = OnlineMedHDPClassifier(**SHORT).partial_fit(COUNTS, SEVERAL)
+    with pytest.raises(ValueError, match="refit"):
+        model.set_params(refit=False).partial_fit(COUNTS, SEVERAL)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +200,10 @@ def test_several_labels_and_explanations():
         ({"alpha": [1.0, 2.0]}, "alpha must be"),
         ({"gamma": 0.0}, "gamma must be"),
         ({"max_topics": 0}, "max_topics must be"),
-        ({"max_topics": 10}, "max_topics must be from n_topics = 20"),
+        ({"n_topics": 20, "max_topics": 10}, "max_topics must be from n_topics = 20"),
         ({"max_topics": 70_000}, "max_topics must be from n_topics = 20"),
         ({"min_tokens": -1.0}, "min_tokens must be"),
-        ({"n_topics": None}, "n_topics must be"),
+        ({"n_topics": 0}, "n_topics must be"),
         ({"classifier": "mean"}, "classifier must be one of"),
     ],
 )

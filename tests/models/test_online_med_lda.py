@@ -67,14 +67,30 @@ def streamed(model, y, cuts, **first):
     return model
 
 
-def test_a_stop_loses_no_document(monkeypatch):
-    """What was not reached when the time was up waits, and is learned as if nobody had said stop."""
-    monkeypatch.setattr("bayou.online_supervised.CHUNK", 16)
+def test_partial_fit_learns_all_that_it_is_given(monkeypatch):
+    """A stream gives its documents once: neither the time nor a callback makes a call leave some out."""
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 16)
     whole = OnlineMedLDAClassifier(**SHORT, batch_size=16).partial_fit(COUNTS, THREE)
-    short = clone(whole).set_params(max_time=1e-9).partial_fit(COUNTS, THREE)
+    short = clone(whole).set_params(max_time=1e-9, callbacks=lambda _: True)
+    short.partial_fit(COUNTS, THREE)
+    assert (short.state_.n_seen, short.pending_.n_docs) == (160, 0)
+    assert saved(short) == saved(whole)
+
+
+def test_a_callback_that_fails_loses_no_document(monkeypatch):
+    """What was not reached waits, and is learned as if nothing had happened."""
+    monkeypatch.setattr("bayou.run.batches.CHUNK", 16)
+
+    def fails(_):
+        raise RuntimeError("full")
+
+    whole = OnlineMedLDAClassifier(**SHORT, batch_size=16).partial_fit(COUNTS, THREE)
+    short = clone(whole).set_params(callbacks=fails)
+    with pytest.raises(RuntimeError, match="full"):
+        short.partial_fit(COUNTS, THREE)
     assert (short.state_.n_seen, short.pending_.n_docs) == (16, 144)
     np.testing.assert_array_equal(short.predict_proba(COUNTS), whole.predict_proba(COUNTS))
-    again = reloaded(short).set_params(max_time=None).partial_fit(COUNTS[:1], THREE[:1])
+    again = reloaded(short).set_params(callbacks=None).partial_fit(COUNTS[:1], THREE[:1])
     whole.partial_fit(COUNTS[:1], THREE[:1])
     assert (again.state_.n_seen, again.pending_.n_docs) == (160, 1)
     np.testing.assert_array_equal(again.predict_proba(COUNTS), whole.predict_proba(COUNTS))

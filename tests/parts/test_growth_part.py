@@ -46,11 +46,13 @@ EVERY = [
     growing_how(gibbs=False, ghosts=2.5),
     growing_how(n_rounds=1, n_sweeps=1, burn_in=0),
     growing_how(decay=0.97),
+    growing_how(floor=300.0, shared=True, refit=True),
+    growing_how(gibbs=False, refit=True),
 ]
 
 
 @pytest.mark.parametrize(
-    "settings", EVERY, ids=lambda h: f"{h.gibbs}-{h.floor}-{h.ghosts}-{h.decay}"
+    "settings", EVERY, ids=lambda h: f"{h.gibbs}-{h.floor}-{h.ghosts}-{h.decay}-{h.refit}"
 )
 def test_a_stream_keeps_its_books(settings):
     examples = documents()
@@ -75,6 +77,8 @@ def test_a_stream_keeps_its_books(settings):
                 np.einsum("ikj,ij->ik", np.broadcast_to(state.precision, (3, n, n)), state.mean),
                 state.linear, rtol=1e-6, atol=1e-6,
             )  # fmt: skip
+        if settings.refit:  # rows of zbar sum to one, whatever came and went
+            assert state.gram.sum() == pytest.approx((state.lessons + states[0].lessons) / 2.0)
         if before is not None:  # numbers are never given twice, and older topics come first
             fresh = set(state.ids.tolist()) - set(before.ids.tolist())
             assert all(i >= before.n_born for i in fresh)
@@ -119,6 +123,34 @@ def test_a_topic_is_integrated_out_of_the_covariance():
     assert shared.shape == (1, 3, 3)
     mean = np.einsum("kj,ij->ik", spread[0], linear)
     assert np.allclose(np.einsum("kj,ij->ik", np.linalg.inv(shared[0]), one), mean[:, keep])
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_second_stage_follows_births_and_deaths(numbers):
+    """As if its sums had been made of features in which the topics were others from the start."""
+    rng = np.random.default_rng(3)
+    zbar, y = rng.dirichlet(np.ones(3), 50), rng.normal(size=(50, 2))
+    settings = growing_how(refit=True, loss=response.INSENSITIVE if numbers else response.HINGE)
+    state = online_state.start(N_TERMS, 2, settings)._replace(
+        gram=np.stack([zbar.T @ zbar] * (2 if numbers else 1)), tables=np.array([3.0, 9.0, 1.0, 4.0, 0.0]),
+        refitted=y.T @ zbar,
+    )  # fmt: skip
+    keep = np.array(
+        [True, False, True, True, False]
+    )  # one dies, one is born, one that might have been is not
+    gram, refitted = online_growth.second_stage(state, keep, BY)
+    stick = np.array([3.0, 1.0, 4.0]) / 8.0
+    moved = np.column_stack([zbar[:, 0], zbar[:, 2], np.zeros(50)]) + np.outer(zbar[:, 1], stick)
+    assert np.allclose(moved.sum(axis=1), 1.0)
+    assert np.allclose(gram, moved.T @ moved)
+    if numbers:
+        assert np.allclose(refitted, y.T @ moved)
+    else:
+        assert np.array_equal(refitted[:, :2], state.refitted[:, [0, 2]])
+        assert np.allclose(refitted[:, 2], (zbar @ state.refitted.T).mean(axis=0))
+    same = online_growth.second_stage(state, np.arange(5) < 3, BY)
+    assert same[0] is state.gram
+    assert same[1] is state.refitted
 
 
 def test_room_for_newborn_topics_changes_nothing_known():

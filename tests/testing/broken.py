@@ -144,6 +144,11 @@ class _WorksInConstructor(_Sound):
         return ["n_topics", "random_state", "n_threads"]
 
 
+class _LeavesOut(_Sound):
+    def _partial(self, corpus, p, *, whole):
+        super()._partial(corpus, p, whole=False)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class _UnsafeResume(LDA):
     n_topics: int = 3
@@ -173,5 +178,6 @@ BROKEN = [
     (_Accumulates(), "fit_forgets"),
     (_SetsParameter(), "fit_keeps_parameters"),
     (_WorksInConstructor(), "constructor_stores"),
+    (_LeavesOut(batch_size=16), "streams_lose_no_document"),
     (_UnsafeResume(), "resume_equals_uninterrupted"),
 ]

@@ -26,10 +26,10 @@ _BATCHES = 16  # mini-batches that are read at a time
 def size_of(model: TextModel) -> int:
     """Documents to read at a time: whole mini-batches, and no more than are learned at one go.
 
-    Learning can be stopped between two goes. Documents that wait for their mini-batch to be full are
-    then the last ones that were read, and none before them are missing.
+    Learning stops between two goes, so that Ctrl-C is not waited for long.
     """
-    from bayou.online_supervised import CHUNK, OnlineSupervised
+    from bayou.online_supervised import OnlineSupervised
+    from bayou.run.batches import CHUNK
 
     inner = getattr(model, "estimator_", model.estimator)
     size = int(inner._checked_parameters().batch_size)

@@ -76,7 +76,7 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
     n_rounds, tol : int, float
         The most rounds over a mini-batch, and the relative change below which no further one is made.
     max_time : float or None
-        Seconds after which no further thousand documents are begun.
+        Seconds after which `fit` begins no further thousand documents.
     random_state, n_threads, progress, callbacks
         As in `LDA`. The order of passes is the only thing drawn; threads share out the classes.
 
@@ -145,7 +145,7 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
             model is then as if they had been given at the first call.
         """
         p = self._checked_parameters()
-        first = not hasattr(self, "_shown")
+        first = not hasattr(self, "state_")
         rows, corpus = self._rows(X, reset=first)
         if first:
             labels = read_labels(y, rows.shape[0], corpus=corpus, classes=classes)

@@ -85,7 +85,7 @@ random_state, n_threads, progress, callbacks
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more documents, in the order given; X, y and sample_weight as in `fit`."""
         p = self._checked_parameters()
-        first = not hasattr(self, "_shown")
+        first = not hasattr(self, "state_")
         rows, corpus = self._rows(X, reset=first)
         targets = bounded(read_targets(y, rows.shape[0], corpus=corpus, partial=True))
         costs = self._costs(sample_weight, rows.shape[0])

@@ -27,21 +27,25 @@ from bayou.parameters import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {
     "gibbs": {
-        "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 64,
+        "alpha": 5.0, "gamma": 1.0, "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 16,
         "n_rounds": 1, "n_sweeps": 2,
     },
     "averaging": {
-        "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
+        "alpha": 5.0, "gamma": 10.0, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
+_LABELS: dict[str, dict[str, Any]] = {  # what is other for several labels a document
+    "gibbs": {"alpha": 10.0, "batch_size": 64},
+    "averaging": {"alpha": 10.0, "gamma": 1.0},
+}
 _NUMBERS: dict[str, dict[str, Any]] = {
     "gibbs": {
-        "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
+        "alpha": 5.0, "gamma": 1.0, "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
         "n_rounds": 1, "n_sweeps": 2,
     },
     "averaging": {
-        "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
+        "alpha": 5.0, "gamma": 1.0, "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
         "n_rounds": 2, "n_sweeps": 2,
     },
 }  # fmt: skip
@@ -55,17 +59,25 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
     ----------
     classifier : {"gibbs", "averaging"}
         The posterior of the weights. What is None below depends on it.
-    n_topics : int
-        Topics to begin with; `n_topics_` is how many there are. With very many labels begin with as many.
-    alpha : float
-        Concentration of a document's topics around the sticks, all topics together.
-    gamma : float
-        How readily topics are born.
+    n_topics : int or None
+        Topics to begin with; `n_topics_` is how many there are. None: 20, or for several labels a document
+        as many as the labels known at the first document if those are more; at most `max_topics`.
+    alpha : float or None
+        Concentration of a document's topics around the sticks, all topics together; None is 5, and 10 for
+        several labels a document.
+    gamma : float or None
+        How readily topics are born; None is 1, and 10 for classes with "averaging".
     max_topics : int
         Topics at a time, at most.
     min_tokens : float
         Topics with fewer tokens are given up; they are looked at every 1,024 documents.
-    beta, cost, margin, variance, positive_cost, weight_floor, tf, idf, batch_size, n_passes, n_rounds
+    batch_size : int or None
+        Documents that are learned together; None is 16 (64 for several labels a document) or 32.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, as in `OnlineMedLDAClassifier`. None: for
+        several labels a document. A topic that is born begins with the score of an average document; what
+        documents had of one that is given up goes to the others.
+    beta, cost, margin, variance, positive_cost, weight_floor, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDAClassifier`. In the first mini-batch all topics speak alike.
     n_sweeps : int or None
         Sweeps of each round; None is 2. A topic that is born in the last sweep stays unless it is small.
@@ -102,8 +114,9 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
         one_of("classifier", classifier, ("averaging", "gibbs"))
         plain: dict[str, Any] = {
-            "classifier": classifier, "alpha": 5.0, "gamma": 1.0, "beta": 0.5, "min_tokens": 1.0,
-            "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1, "weight_floor": None,
+            "classifier": classifier, "n_topics": 20, "alpha": 5.0, "gamma": 1.0, "beta": 0.5,
+            "min_tokens": 1.0, "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1,
+            "weight_floor": None, "refit": False,
         }  # fmt: skip
         own = {
             "averaging": {"batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -112,7 +125,11 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         return cls(**{**plain, **own[classifier], **settings})
 
     def _defaults(self) -> dict[str, Any]:
-        return _CLASSES[self.classifier]
+        found = _CLASSES[self.classifier]
+        return found | _LABELS[self.classifier] if getattr(self, "multi_label_", False) else found
+
+    def _default_topics(self) -> int:
+        return max(len(self._classes), 20) if getattr(self, "multi_label_", False) else 20
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,8 +140,14 @@ class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
     ----------
     regressor : {"gibbs", "averaging"}
         The posterior of the weights, as ``classifier`` of `OnlineMedHDPClassifier`.
-    n_topics, alpha, gamma, max_topics, min_tokens
+    n_topics : int or None
+        Topics to begin with; None is 10.
+    alpha, gamma : float or None
+        As in `OnlineMedHDPClassifier`; None is 5 and 1.
+    max_topics, min_tokens
         As in `OnlineMedHDPClassifier`.
+    refit : bool or None
+        Whether predictions are by weights of a second stage, as in `OnlineMedLDARegressor`; None is yes.
     cost, epsilon, variance, weight_floor, batch_size, beta, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDARegressor`.
     n_sweeps, burn_in, ghost_factor, decay
@@ -142,7 +165,8 @@ class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
     True
     """
 
-    n_topics: int = 10
-
     def _defaults(self) -> dict[str, Any]:
         return _NUMBERS[self.regressor]
+
+    def _default_topics(self) -> int:
+        return 10

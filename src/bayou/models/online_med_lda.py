@@ -95,7 +95,7 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         What is left of a document when the next one has come, for streams that drift: the model knows about
         the last 1 / (1 - decay) documents. 1 forgets nothing.
     max_time : float or None
-        Seconds after which no further thousand documents are begun.
+        Seconds after which `fit` begins no further thousand documents.
     random_state, n_threads, progress, callbacks
         As in `LDA`.
 
@@ -119,8 +119,6 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     True
     """
 
-    refit: bool | None = None
-
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
         """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
@@ -142,9 +140,6 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         if self.classifier == "gibbs" and getattr(self, "multi_label_", False):
             return found | {"alpha": _ALPHA_OF_LABELS}
         return found
-
-    def _refits(self) -> bool:
-        return self.multi_label_ if self.refit is None else bool(self.refit)
 
     def _default_topics(self) -> int:
         if self._kind() == "binary":

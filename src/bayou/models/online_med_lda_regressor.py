@@ -76,13 +76,8 @@ class OnlineMedLDARegressor(OnlineRegressor):
     True
     """
 
-    refit: bool | None = None
-
     def _defaults(self) -> dict[str, Any]:
         return _NUMBERS[self.regressor]
-
-    def _refits(self) -> bool:
-        return self.refit is None or bool(self.refit)
 
     def _default_topics(self) -> int:
         return 10

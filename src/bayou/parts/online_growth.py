@@ -99,14 +99,37 @@ def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F
         stay = keep[:n_old]
         raw[:, : int(stay.sum())] = state.raw[:, stay]
     precision, linear = marginal(state.precision, state.linear, keep)
+    gram, refitted = second_stage(state, keep, by)
     course = np.append(state.course, int(keep.sum()))[-N_COURSE:]
     state = state._replace(
         raw=raw, topic=state.topic[keep], precision=precision,
         mean=np.ascontiguousarray(state.mean[:, keep]),
         linear=linear, tables=state.tables[keep], ids=ids[keep], n_born=state.n_born + len(new),
-        course=course,
+        course=course, gram=gram, refitted=refitted,
     )  # fmt: skip
     return state, np.ascontiguousarray(added[:, keep])
+
+
+def second_stage(state: State, keep: Mask, by: Growth) -> tuple[F64, F64]:
+    """Sums and weights of the second stage (`online_refit`) for the topics that stay.
+
+    Of the documents behind the sums none had a topic that is born now. What they had of one that is given up
+    goes to the others by their sticks, so that rows of zbar still sum to one. Weights that are no sums begin
+    at what an average document scores, and stay where they are.
+    """
+    n_old = state.gram.shape[1]
+    if not len(state.bend) or (keep[:n_old].all() and not keep[n_old:].any()):
+        return state.gram, state.refitted
+    stick = growth.expected_sticks(state.tables[keep], by.gamma)
+    moves = np.eye(len(keep))[keep][:, :n_old]  # topics that stay x topics there were
+    moves[:, ~keep[:n_old]] = (stick / stick.sum())[:, None]
+    gram = np.ascontiguousarray(moves @ state.gram @ moves.T)
+    if state.moments.size:
+        return gram, np.ascontiguousarray(state.refitted @ moves.T)
+    topics = state.gram[0].sum(axis=0)
+    level = state.refitted @ (topics / max(float(topics.sum()), 1e-300))
+    new = np.repeat(level[:, None], int(keep[n_old:].sum()), axis=1)
+    return gram, np.concatenate([state.refitted[:, keep[:n_old]], new], axis=1)
 
 
 def marginal(precision: F64, linear: F64, keep: Mask) -> tuple[F64, F64]:

@@ -140,7 +140,9 @@ def _averaging(
     """Topics under the dual variables of the round before, then those of this one."""
     how, none = run.how, np.empty((0, 0, 0), np.float32)
     eta = after.mean.astype(np.float32)
-    eta[:, len(local.alpha) :] = state.mean[:, len(local.alpha) :]
+    if how.growth is not None:  # topics nobody has seen speak as before, the first ones of all too
+        unseen = state.tables == 0.0
+        eta[:, unseen] = state.mean[:, unseen]
     added = np.zeros((len(batch.terms), local.n_columns))
     zhat = np.zeros((batch.n_docs, local.n_columns))
     tables = state.tables.copy()

@@ -31,12 +31,15 @@ def run(
     after: Callable[[S, Info], None] | None = None,
     stopped: Callable[[S, Info], None] | None = None,
     max_time: float | None = None,
+    whole: bool = False,
 ) -> S:
     """Run ``step`` until it gives no Info, a callback returns True, or the time is up.
 
     ``after`` sees the state once a step is complete; it is the place to write a checkpoint. ``stopped``
     sees the last state when a callback or the time ended the run. At least one step is made however
-    short ``max_time`` is, so that there is always a model.
+    short ``max_time`` is, so that there is always a model. ``whole``: callbacks are told, and neither
+    they nor the time end it. So are the documents of one `partial_fit` learned: who gives documents from a
+    stream gives them once, and ends it by giving no more.
     """
     begun = time.monotonic()
     while True:
@@ -47,6 +50,8 @@ def run(
         if after is not None:
             after(state, info)
         stop = [callback(info) for callback in callbacks]
+        if whole:
+            continue
         if any(stop) or (max_time is not None and info.seconds >= max_time):
             if stopped is not None:
                 stopped(state, info)

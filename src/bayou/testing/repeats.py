@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from bayou.data.corpus import Corpus
+from bayou.run import batches
 from bayou.testing.cases import (
     Case,
     always_threads,
@@ -138,6 +140,26 @@ def stream_survives_files(case: Case) -> None:
     expect(_has_moved(case, model), "the later batches changed nothing")
 
 
+def streams_lose_no_document(case: Case) -> None:
+    """Neither the time nor a callback makes a stream leave out documents that `partial_fit` was given.
+
+    A call may leave some to the next one.
+    """
+    known = case.model.get_params()
+    ends: dict[str, Any] = {"max_time": 1e-9, "callbacks": [lambda info: True]}
+    if not hasattr(case.model, "partial_fit") or not ends.keys() <= known.keys():
+        return
+    model, hurried = case.fresh(), case.fresh(**ends)
+    some, rest = case.corpus[: -2 * _BATCH], case.corpus[-2 * _BATCH :]
+    with mock.patch.object(batches, "CHUNK", 1):
+        for one in (model, hurried):
+            partial_fit(one, some)
+            partial_fit(one.set_params(max_time=None, callbacks=None), rest)
+    expect(
+        saved(hurried) == saved(model), "a call of partial_fit that was told to end lost documents"
+    )
+
+
 def _has_moved(case: Case, model: Any) -> bool:
     first = partial_fit(case.fresh(), case.corpus[:_BATCH])
     one_topic = hasattr(model, "components_") and len(model.components_) == 1
@@ -164,4 +186,5 @@ LAWS = (
     pickles_round_trip,
     resume_equals_uninterrupted,
     stream_survives_files,
+    streams_lose_no_document,
 )
