@@ -66,7 +66,7 @@ def test_topics_of_a_stream_with_words_that_are_new(invoke, models, tmp_path):
                   "-o", "sqlite:///out.db#said", "--metrics", "m.prom", "--block", "512")  # fmt: skip
     out = rows("out.jsonl")
     assert [row["n"] for row in out] == list(range(1, 3001))
-    assert set(out[0]) == {"n", "id", "topic", "share", "unknown", "topics"}
+    assert set(out[0]) == {"n", "id", "topic", "share", "unknown", "known_words", "topics"}
     assert len(out[0]["topics"]) == 3
     assert out[2]["unknown"] == 1.0  # about space, before it was known
     assert out[-1]["unknown"] == 0.0
