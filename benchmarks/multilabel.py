@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_files
-from sklearn.tree import DecisionTreeClassifier
 
 from bayou import (
     BlockChainEnsemble,
@@ -39,6 +38,7 @@ from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_scores, multilabel_report
 from bayou.thresholds import CardinalityRegression
 from label_peers import Scored, omikuji, relevance, tomotopy
+from pruned_tree import PrunedTree
 
 TOPIC_SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
 TREE_SETS = tuple(f"mulan_{x}" for x in ("medical", "birds", "enron", "yeast", "genbase", "cal500"))
@@ -52,7 +52,8 @@ TREE_SHOWN = (
     "hamming_loss",
 )
 RARE = 10  # training documents below which a label is rare
-FEW = 200  # labels up to which one classifier a label is fitted here
+FEW = 200  # labels up to which one classifier a label is fitted here; of more, so many at random
+MANY = 2000  # labels from which tomotopy gets fewer sweeps, and no partially labelled model
 
 
 def split_of(name: str) -> tuple[Corpus, Corpus]:
@@ -80,14 +81,30 @@ def fitted(made: Any) -> Callable[[Corpus, Corpus], Scored]:
     return run
 
 
-def rare_f1(train: Corpus, test: Corpus, given: Any) -> float:
+def rare_f1(train: Corpus, test: Corpus, given: Any, columns: Any = None) -> float:
     """Macro-F1 over labels with few training documents that occur in the test part."""
-    n_train = np.bincount(train.labels.indices, minlength=train.n_labels)
-    n_test = np.bincount(test.labels.indices, minlength=train.n_labels)
+    columns = np.arange(train.n_labels) if columns is None else columns
+    n_train, n_test = (
+        np.bincount(c.labels.indices, minlength=train.n_labels)[columns] for c in (train, test)
+    )
     rare = np.flatnonzero((n_train < RARE) & (n_train > 0) & (n_test > 0))
     if not len(rare):
         return float("nan")
-    return float(macro_scores(test.labels[:, rare], np.asarray(given)[:, rare]).f1)
+    return float(macro_scores(test.labels[:, columns[rare]], np.asarray(given)[:, rare]).f1)
+
+
+def measures(train: Corpus, test: Corpus, got: Scored, columns: Any = None) -> list[str]:
+    """The cells of a row, of all labels or of some."""
+    truth = test.labels if columns is None else test.labels[:, columns]
+    report = multilabel_report(truth, got.scores, predicted=got.given)
+    cells = [f"{report[key]:.4f}" for key in SHOWN]
+    cells += [f"{rare_f1(train, test, got.given, columns):.3f}", f"{got.train_s:.1f}"]
+    return [*cells, f"{test.n_docs / got.test_s:,.0f}"]
+
+
+def head(*before: str) -> None:
+    print("| " + " | ".join([*before, *SHOWN, "rare F1", "fit s", "docs/s"]) + " |")
+    print("|" + " --- |" * (len(SHOWN) + len(before) + 3))
 
 
 def topics(name: str, only: str | None, n_chains: int) -> None:
@@ -97,36 +114,10 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
         f"\n{name}: {train.n_docs:,} + {test.n_docs:,} documents, {train.n_labels:,} labels, "
         f"{train.n_terms:,} terms, {train.n_tokens:,.0f} training tokens\n"
     )
-    print("| model | " + " | ".join([*SHOWN, "rare F1", "fit s", "docs/s"]) + " |")
-    print("|" + " --- |" * (len(SHOWN) + 4))
-    cardinality = None
-    one = {"n_threads": 1, "random_state": 0}
-    rows: list[tuple[str, Callable[[Corpus, Corpus], Scored]]] = [
-        ("LabeledLDA", fitted(LabeledLDA(**one))),
-        ("LabeledLDA, Gibbs", fitted(LabeledLDA(inference="gibbs", **one))),
-        ("FastDependencyLDA, 1 chain", fitted(FastDependencyLDA(**one))),
-        (
-            f"FastDependencyLDA, {n_chains} chains",
-            fitted(FastDependencyLDA(n_chains=n_chains, **one)),
-        ),
-        (
-            f"FastDependencyLDA S2, {n_chains} chains",
-            fitted(FastDependencyLDA(n_chains=n_chains, scoring="document", **one)),
-        ),
-        (
-            f"DependencyLDA, {n_chains} chains",
-            fitted(DependencyLDA(n_chains=n_chains, **one)),
-        ),
-        ("tomotopy LLDA", tomotopy),
-        ("tomotopy PLDA", lambda a, b: tomotopy(a, b, partial=True)),
-        ("omikuji", omikuji),
-        ("LinearSVC, one a label", lambda a, b: relevance(a, b, kind="svc")),
-        ("LogisticRegression, one a label", lambda a, b: relevance(a, b, kind="logistic")),
-        ("ClassifierChain of those", lambda a, b: relevance(a, b, kind="chain")),
-    ]
-    for title, run in rows:
-        alone = "one a label" in title or "Chain of" in title
-        if (only and only.lower() not in title.lower()) or (alone and train.n_labels > FEW):
+    head("model")
+    cardinality, kept = None, {}
+    for title, run in rows_of(train.n_labels, n_chains).items():
+        if only and only.lower() not in title.lower():
             continue
         got = run(train, test)
         if got.given is None:
@@ -135,13 +126,58 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
                     np.zeros(train.labels.shape), train.labels, train.counts
                 )
             got.given = cardinality.predict(got.scores, test.counts)
-        report = multilabel_report(test.labels, got.scores, predicted=got.given)
-        cells = [f"{report[key]:.4f}" for key in SHOWN]
-        cells += [f"{rare_f1(train, test, got.given):.3f}", f"{got.train_s:.1f}"]
-        print(
-            "| " + " | ".join([title, *cells, f"{test.n_docs / got.test_s:,.0f}"]) + " |",
-            flush=True,
-        )
+        print("| " + " | ".join([title, *measures(train, test, got)]) + " |", flush=True)
+        kept[title] = got
+    if train.n_labels > FEW:
+        some_labels(train, test, kept, only)
+
+
+def rows_of(n_labels: int, n_chains: int) -> dict[str, Callable[[Corpus, Corpus], Scored]]:
+    """What is compared, as functions of training and test documents."""
+    one = {"n_threads": 1, "random_state": 0}
+    many = {"n_chains": n_chains, **one}
+    rows = {
+        "LabeledLDA": fitted(LabeledLDA(**one)),
+        "LabeledLDA, Gibbs": fitted(LabeledLDA(inference="gibbs", **one)),
+        "FastDependencyLDA, 1 chain": fitted(FastDependencyLDA(**one)),
+        f"FastDependencyLDA, {n_chains} chains": fitted(FastDependencyLDA(**many)),
+        f"FastDependencyLDA S1, {n_chains} chains": fitted(
+            FastDependencyLDA(scoring="tokens", **many)
+        ),
+        f"FastDependencyLDA S2, {n_chains} chains": fitted(
+            FastDependencyLDA(scoring="document", **many)
+        ),
+        f"DependencyLDA, {n_chains} chains": fitted(DependencyLDA(**many)),
+        "omikuji": omikuji,
+    }
+    if n_labels > MANY:
+        rows["tomotopy LLDA, 20 sweeps"] = lambda a, b: tomotopy(a, b, n_sweeps=20, n_steps=10)
+        return rows
+    rows["tomotopy LLDA"] = tomotopy
+    rows["tomotopy PLDA"] = lambda a, b: tomotopy(a, b, partial=True)
+    if n_labels <= FEW:
+        rows["LinearSVC, one a label"] = lambda a, b: relevance(a, b, kind="svc")
+        rows["LogisticRegression, one a label"] = lambda a, b: relevance(a, b, kind="logistic")
+        rows["ClassifierChain of those"] = lambda a, b: relevance(a, b, kind="chain")
+    return rows
+
+
+def some_labels(train: Corpus, test: Corpus, kept: dict[str, Scored], only: str | None) -> None:
+    """One classifier a label for some labels at random, and the models above on the same ones."""
+    there = [np.bincount(c.labels.indices, minlength=train.n_labels) > 0 for c in (train, test)]
+    every = np.flatnonzero(there[0] & there[1])
+    columns = np.sort(np.random.default_rng(0).permutation(every)[:FEW])
+    print(f"\n{len(columns)} labels at random of the {len(every):,} that both parts have\n")
+    head("model")
+    for title, got in kept.items():
+        part = Scored(got.scores[:, columns], got.train_s, got.test_s, got.given[:, columns])
+        print("| " + " | ".join([title, *measures(train, test, part, columns)]) + " |", flush=True)
+    for kind, name in (("svc", "LinearSVC"), ("logistic", "LogisticRegression")):
+        title = f"{name}, one a label"
+        if not only or only.lower() in title.lower():
+            got = relevance(train, test, kind=kind, columns=columns)
+            cells = measures(train, test, got, columns)
+            print("| " + " | ".join([title, *cells]) + " |", flush=True)
 
 
 def matrices_of(name: str) -> tuple[Any, Any]:
@@ -173,7 +209,7 @@ def trees(name: str, only: str | None, n_chains: int, n_orders: int) -> None:
     cut = 2 * len(X) // 3
     train, test = ((X[at], Y[at]) for at in (order[:cut], order[cut:]))
     n_labels = Y.shape[1]
-    tree = DecisionTreeClassifier(min_samples_leaf=2, criterion="entropy")
+    tree = PrunedTree()
     print(f"\n{name}: {cut} + {len(X) - cut} documents, {n_labels} labels, trees\n")
     print("| model | " + " | ".join(TREE_SHOWN) + " |\n|" + " --- |" * (len(TREE_SHOWN) + 1))
 

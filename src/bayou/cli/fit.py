@@ -201,7 +201,7 @@ def fit(  # one parameter a flag
     if begun is not None:
         fit_stream.fit(text_model, source, begun, out, dry_run, voice)
         if not dry_run:
-            listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+            listing.print_learned(text_model.estimator_, 10, out)
         return
     corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
     _check_terms(corpus)
@@ -214,7 +214,7 @@ def fit(  # one parameter a flag
     training.train(session, text_model, corpus, kept, out, voice, documents.flags(source))
     text_model.save(out)
     voice.say(f"Saved to {out}")
-    listing.print_topics(listing.topics_of(text_model.estimator_, 10))
+    listing.print_learned(text_model.estimator_, 10, out)
     if report is not None:
         write_report(report, text_model, corpus, texts, title=documents.title_of(file), voice=voice)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import typer
@@ -12,6 +13,8 @@ import typer
 from bayou.cli.answers import TARGET
 
 _N_CLASSES, _WIDEST = 2, 40
+_MOST = 20  # labels, and topics over them, that are listed after a fit
+_N_LABELS, _LEAST = 5, 0.01  # labels of a topic, and the probability of one that is listed
 
 
 class Topic(NamedTuple):
@@ -69,6 +72,53 @@ def _speaks_for(weights: dict[str, float]) -> str:
     return ", ".join(most[:_N_CLASSES]) or "none"
 
 
+def print_learned(estimator: Any, n_terms: int, path: object) -> None:
+    """What a model has learned: topics or, of a model of labels, labels and what holds them together."""
+    if not hasattr(estimator, "labels_"):
+        print_topics(topics_of(estimator, n_terms))
+        return
+    _print_labels(estimator, n_terms, path)
+    if estimator.labels_.n_topics:
+        typer.echo("")
+        _print_label_topics(estimator, path)
+
+
+def _print_labels(estimator: Any, n_terms: int, path: object) -> None:
+    """The largest labels, and all free topics, with their terms."""
+    post = estimator.labels_
+    names = [str(name) for name in estimator.classes_.tolist()]
+    names += [f"free topic {k}" for k in range(post.n_columns - post.n_labels)]
+    terms = estimator.vocabulary_ or [f"x{v}" for v in range(post.n_terms)]
+    found, shares = post.top_terms(n_terms), post.totals / max(post.totals.sum(), 1e-300)
+    order = (-shares[: post.n_labels]).argsort(kind="stable")[:_MOST].tolist()
+    order += range(post.n_labels, post.n_columns)
+    room = min(max(len("label"), *(len(names[y]) for y in order)), _WIDEST)
+    typer.echo(f"{'label':<{room}}  share  terms")
+    for y in order:
+        name = textwrap.shorten(names[y], room, placeholder="…")
+        _print_folded(f"{name:<{room}} {shares[y]:>6.1%}  ", (terms[v] for v in found[y][0]))
+    _say_more(post.n_labels, f"labels: bayou labels {path}")
+
+
+def _print_label_topics(estimator: Any, path: object) -> None:
+    """The largest topics over labels with their labels."""
+    post = estimator.labels_
+    links, tokens = post.member_links(0), post.topic_tokens
+    shares = tokens / max(tokens.sum(), 1e-300)
+    names = [str(name) for name in estimator.classes_.tolist()]
+    typer.echo("topic  share  labels")
+    for k in (-shares).argsort(kind="stable")[:_MOST]:
+        best = (-links[k, : post.n_labels]).argsort(kind="stable")[:_N_LABELS]
+        said = [f"{names[y]} {links[k, y]:.0%}" for y in best if links[k, y] >= _LEAST]
+        _print_folded(f"{int(k):>5} {shares[k]:>6.1%}  ", [", ".join(said)])
+    _say_more(post.n_topics, f"topics: bayou topics {path}")
+
+
+def _say_more(n: int, what: str) -> None:
+    if n > _MOST:
+        typer.echo(f"... and {n - _MOST:,} more {what}")
+
+
 def number_told(estimator: Any) -> str:
     """How many topics there are and how sure that is; nothing where the number was given beforehand."""
     if not hasattr(estimator, "n_topics_interval"):
@@ -82,8 +132,7 @@ def number_told(estimator: Any) -> str:
 
 
 def print_topics(topics: list[Topic]) -> None:
-    """A line a topic; on a terminal long lines are folded under their first word."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    """A line a topic."""
     said = [_speaks_for(topic.weights) for topic in topics]
     if not any(topic.weights for topic in topics):
         said = []
@@ -93,8 +142,14 @@ def print_topics(topics: list[Topic]) -> None:
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
         if said:
             head += f"{textwrap.shorten(said[i], room, placeholder='…'):<{room}}  "
-        body = " ".join(topic.terms)
-        if width > len(head) + 20:
-            body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
-            body = textwrap.indent(body, " " * len(head)).lstrip()
-        typer.echo(head + body)
+        _print_folded(head, topic.terms)
+
+
+def _print_folded(head: str, words: Iterable[str]) -> None:
+    """A line; on a terminal what follows its head is folded under its first word."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    body = " ".join(words)
+    if width > len(head) + 20:
+        body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
+        body = textwrap.indent(body, " " * len(head)).lstrip()
+    typer.echo(head + body)
