@@ -15,19 +15,13 @@ one label give theirs.
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_svmlight_files
 
 from bayou import (
-    BlockChainEnsemble,
-    BlockClassifierChain,
     Corpus,
     DependencyLDA,
     FastDependencyLDA,
@@ -38,19 +32,10 @@ from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_scores, multilabel_report
 from bayou.thresholds import CardinalityRegression
 from label_peers import Scored, omikuji, relevance, tomotopy
-from pruned_tree import PrunedTree
+from label_trees import TREE_SETS, trees
 
 TOPIC_SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
-TREE_SETS = tuple(f"mulan_{x}" for x in ("medical", "birds", "enron", "yeast", "genbase", "cal500"))
 SHOWN = ("micro_auc", "macro_auc", "rank_one_error", "micro_f1", "macro_present_f1")
-TREE_SHOWN = (
-    "micro_auc",
-    "example_f1",
-    "example_recall",
-    "example_precision",
-    "example_jaccard",
-    "hamming_loss",
-)
 RARE = 10  # training documents below which a label is rare
 FEW = 200  # labels up to which one classifier a label is fitted here; of more, so many at random
 MANY = 2000  # labels from which tomotopy gets fewer sweeps, and no partially labelled model
@@ -178,63 +163,6 @@ def some_labels(train: Corpus, test: Corpus, kept: dict[str, Scored], only: str 
             got = relevance(train, test, kind=kind, columns=columns)
             cells = measures(train, test, got, columns)
             print("| " + " | ".join([title, *cells]) + " |", flush=True)
-
-
-def matrices_of(name: str) -> tuple[Any, Any]:
-    """All documents of a set of Mulan, whose features may be any numbers, and their labels."""
-    folder = Path(os.environ["BAYOU_DATA"], name)
-    files = sorted(folder.glob("*.svm.gz"), reverse=True)
-    with gzip.open(folder / "labels.txt.gz") as names:
-        n_labels = len(names.read().splitlines())
-    loaded = load_svmlight_files([str(f) for f in files], multilabel=True, zero_based=True)
-    X = np.vstack([part.toarray() for part in loaded[::2]])
-    Y = np.zeros((len(X), n_labels), np.int64)
-    for d, own in enumerate(label for part in loaded[1::2] for label in part):
-        Y[d, np.array(own, int)] = 1
-    return X, Y
-
-
-def measured(model: Any, train: Any, test: Any) -> dict[str, float]:
-    """All measures of one chain of trees."""
-    (X, Y), (Z, truth) = train, test
-    model.fit(X, Y)
-    report = multilabel_report(truth, model.predict_proba(Z), predicted=model.predict(Z))
-    return {name: report[name] for name in TREE_SHOWN}
-
-
-def trees(name: str, only: str | None, n_chains: int, n_orders: int) -> None:
-    """Chains and block chains of trees: the median of random orders, and ensembles of them."""
-    X, Y = matrices_of(name)
-    order = np.random.default_rng(0).permutation(len(X))
-    cut = 2 * len(X) // 3
-    train, test = ((X[at], Y[at]) for at in (order[:cut], order[cut:]))
-    n_labels = Y.shape[1]
-    tree = PrunedTree()
-    print(f"\n{name}: {cut} + {len(X) - cut} documents, {n_labels} labels, trees\n")
-    print("| model | " + " | ".join(TREE_SHOWN) + " |\n|" + " --- |" * (len(TREE_SHOWN) + 1))
-
-    def row(title: str, runs: list[dict[str, float]]) -> None:
-        cells = [f"{np.median([run[key] for run in runs]):.4f}" for key in TREE_SHOWN]
-        print("| " + " | ".join([title, *cells]) + " |", flush=True)
-
-    def orders(size: int) -> list[dict[str, float]]:
-        made = (
-            BlockClassifierChain(tree, order="random", block_size=size, random_state=seed)
-            for seed in range(n_orders)
-        )
-        return [measured(model, train, test) for model in made]
-
-    block = max(2, min(10, n_labels // 2))
-    single = (("binary relevance", n_labels), ("CC", 1), (f"BCC, blocks of {block}", block))
-    for title, size in single:
-        if not only or only in title:
-            row(title, orders(size))
-    for title, size in (("ECC", 1), ("EBCC", block)):
-        if not only or only in title:
-            many = BlockChainEnsemble(
-                tree, n_chains=n_chains, block_size=size, bootstrap=True, random_state=0
-            )
-            row(f"{title}, {n_chains} chains", [measured(many, train, test)])
 
 
 def speed(only: str | None) -> None:
