@@ -33,7 +33,9 @@ def words_of(corpus: Corpus) -> Iterator[list[str]]:
         yield [str(v) for v in terms[lo:hi]]
 
 
-def tomotopy(train: Corpus, test: Corpus, *, partial: bool = False, n_sweeps: int = 100) -> Scored:
+def tomotopy(
+    train: Corpus, test: Corpus, *, partial: bool = False, n_sweeps: int = 100, n_steps: int = 50
+) -> Scored:
     """Labelled LDA, or partially labelled LDA with one topic a label and one latent topic."""
     import tomotopy as tp
 
@@ -48,18 +50,20 @@ def tomotopy(train: Corpus, test: Corpus, *, partial: bool = False, n_sweeps: in
     columns = np.array([int(name) for name in model.topic_label_dict])
     begin = time.process_time()
     docs = [model.make_doc(words or ["0"]) for words in words_of(test)]
-    found, _ = model.infer(docs, iterations=50, workers=1)
+    found, _ = model.infer(docs, iterations=n_steps, workers=1)
     test_s = time.process_time() - begin
     scores = np.zeros((test.n_docs, train.n_labels))
     scores[:, columns] = np.array(found)[:, : len(columns)]
     return Scored(scores, train_s, test_s)
 
 
-def relevance(train: Corpus, test: Corpus, *, kind: str) -> Scored:
+def relevance(train: Corpus, test: Corpus, *, kind: str, columns: Any = slice(None)) -> Scored:
     """Binary relevance of linear classifiers on tf-idf, or a chain of logistic regressions."""
     tfidf = TfidfTransformer(sublinear_tf=True)
     X, Z = tfidf.fit_transform(train.counts), tfidf.transform(test.counts)
-    Y = train.labels.toarray().astype(np.int64)  # narrower integers confuse OneVsRestClassifier
+    Y = (
+        train.labels[:, columns].toarray().astype(np.int64)
+    )  # narrower integers confuse OneVsRestClassifier
     logistic = LogisticRegression(C=10.0, solver="liblinear")
     made: Any = {
         "svc": OneVsRestClassifier(LinearSVC()),

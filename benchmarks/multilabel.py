@@ -15,20 +15,13 @@ one label give theirs.
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_svmlight_files
-from sklearn.tree import DecisionTreeClassifier
 
 from bayou import (
-    BlockChainEnsemble,
-    BlockClassifierChain,
     Corpus,
     DependencyLDA,
     FastDependencyLDA,
@@ -39,20 +32,13 @@ from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_scores, multilabel_report
 from bayou.thresholds import CardinalityRegression
 from label_peers import Scored, omikuji, relevance, tomotopy
+from label_trees import TREE_SETS, trees
 
 TOPIC_SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
-TREE_SETS = tuple(f"mulan_{x}" for x in ("medical", "birds", "enron", "yeast", "genbase", "cal500"))
 SHOWN = ("micro_auc", "macro_auc", "rank_one_error", "micro_f1", "macro_present_f1")
-TREE_SHOWN = (
-    "micro_auc",
-    "example_f1",
-    "example_recall",
-    "example_precision",
-    "example_jaccard",
-    "hamming_loss",
-)
 RARE = 10  # training documents below which a label is rare
-FEW = 200  # labels up to which one classifier a label is fitted here
+FEW = 200  # labels up to which one classifier a label is fitted here; of more, so many at random
+MANY = 2000  # labels from which tomotopy gets fewer sweeps, and no partially labelled model
 
 
 def split_of(name: str) -> tuple[Corpus, Corpus]:
@@ -80,14 +66,30 @@ def fitted(made: Any) -> Callable[[Corpus, Corpus], Scored]:
     return run
 
 
-def rare_f1(train: Corpus, test: Corpus, given: Any) -> float:
+def rare_f1(train: Corpus, test: Corpus, given: Any, columns: Any = None) -> float:
     """Macro-F1 over labels with few training documents that occur in the test part."""
-    n_train = np.bincount(train.labels.indices, minlength=train.n_labels)
-    n_test = np.bincount(test.labels.indices, minlength=train.n_labels)
+    columns = np.arange(train.n_labels) if columns is None else columns
+    n_train, n_test = (
+        np.bincount(c.labels.indices, minlength=train.n_labels)[columns] for c in (train, test)
+    )
     rare = np.flatnonzero((n_train < RARE) & (n_train > 0) & (n_test > 0))
     if not len(rare):
         return float("nan")
-    return float(macro_scores(test.labels[:, rare], np.asarray(given)[:, rare]).f1)
+    return float(macro_scores(test.labels[:, columns[rare]], np.asarray(given)[:, rare]).f1)
+
+
+def measures(train: Corpus, test: Corpus, got: Scored, columns: Any = None) -> list[str]:
+    """The cells of a row, of all labels or of some."""
+    truth = test.labels if columns is None else test.labels[:, columns]
+    report = multilabel_report(truth, got.scores, predicted=got.given)
+    cells = [f"{report[key]:.4f}" for key in SHOWN]
+    cells += [f"{rare_f1(train, test, got.given, columns):.3f}", f"{got.train_s:.1f}"]
+    return [*cells, f"{test.n_docs / got.test_s:,.0f}"]
+
+
+def head(*before: str) -> None:
+    print("| " + " | ".join([*before, *SHOWN, "rare F1", "fit s", "docs/s"]) + " |")
+    print("|" + " --- |" * (len(SHOWN) + len(before) + 3))
 
 
 def topics(name: str, only: str | None, n_chains: int) -> None:
@@ -97,36 +99,10 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
         f"\n{name}: {train.n_docs:,} + {test.n_docs:,} documents, {train.n_labels:,} labels, "
         f"{train.n_terms:,} terms, {train.n_tokens:,.0f} training tokens\n"
     )
-    print("| model | " + " | ".join([*SHOWN, "rare F1", "fit s", "docs/s"]) + " |")
-    print("|" + " --- |" * (len(SHOWN) + 4))
-    cardinality = None
-    one = {"n_threads": 1, "random_state": 0}
-    rows: list[tuple[str, Callable[[Corpus, Corpus], Scored]]] = [
-        ("LabeledLDA", fitted(LabeledLDA(**one))),
-        ("LabeledLDA, Gibbs", fitted(LabeledLDA(inference="gibbs", **one))),
-        ("FastDependencyLDA, 1 chain", fitted(FastDependencyLDA(**one))),
-        (
-            f"FastDependencyLDA, {n_chains} chains",
-            fitted(FastDependencyLDA(n_chains=n_chains, **one)),
-        ),
-        (
-            f"FastDependencyLDA S2, {n_chains} chains",
-            fitted(FastDependencyLDA(n_chains=n_chains, scoring="document", **one)),
-        ),
-        (
-            f"DependencyLDA, {n_chains} chains",
-            fitted(DependencyLDA(n_chains=n_chains, **one)),
-        ),
-        ("tomotopy LLDA", tomotopy),
-        ("tomotopy PLDA", lambda a, b: tomotopy(a, b, partial=True)),
-        ("omikuji", omikuji),
-        ("LinearSVC, one a label", lambda a, b: relevance(a, b, kind="svc")),
-        ("LogisticRegression, one a label", lambda a, b: relevance(a, b, kind="logistic")),
-        ("ClassifierChain of those", lambda a, b: relevance(a, b, kind="chain")),
-    ]
-    for title, run in rows:
-        alone = "one a label" in title or "Chain of" in title
-        if (only and only.lower() not in title.lower()) or (alone and train.n_labels > FEW):
+    head("model")
+    cardinality, kept = None, {}
+    for title, run in rows_of(train.n_labels, n_chains).items():
+        if only and only.lower() not in title.lower():
             continue
         got = run(train, test)
         if got.given is None:
@@ -135,70 +111,58 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
                     np.zeros(train.labels.shape), train.labels, train.counts
                 )
             got.given = cardinality.predict(got.scores, test.counts)
-        report = multilabel_report(test.labels, got.scores, predicted=got.given)
-        cells = [f"{report[key]:.4f}" for key in SHOWN]
-        cells += [f"{rare_f1(train, test, got.given):.3f}", f"{got.train_s:.1f}"]
-        print(
-            "| " + " | ".join([title, *cells, f"{test.n_docs / got.test_s:,.0f}"]) + " |",
-            flush=True,
-        )
+        print("| " + " | ".join([title, *measures(train, test, got)]) + " |", flush=True)
+        kept[title] = got
+    if train.n_labels > FEW:
+        some_labels(train, test, kept, only)
 
 
-def matrices_of(name: str) -> tuple[Any, Any]:
-    """All documents of a set of Mulan, whose features may be any numbers, and their labels."""
-    folder = Path(os.environ["BAYOU_DATA"], name)
-    files = sorted(folder.glob("*.svm.gz"), reverse=True)
-    with gzip.open(folder / "labels.txt.gz") as names:
-        n_labels = len(names.read().splitlines())
-    loaded = load_svmlight_files([str(f) for f in files], multilabel=True, zero_based=True)
-    X = np.vstack([part.toarray() for part in loaded[::2]])
-    Y = np.zeros((len(X), n_labels), np.int64)
-    for d, own in enumerate(label for part in loaded[1::2] for label in part):
-        Y[d, np.array(own, int)] = 1
-    return X, Y
+def rows_of(n_labels: int, n_chains: int) -> dict[str, Callable[[Corpus, Corpus], Scored]]:
+    """What is compared, as functions of training and test documents."""
+    one = {"n_threads": 1, "random_state": 0}
+    many = {"n_chains": n_chains, **one}
+    rows = {
+        "LabeledLDA": fitted(LabeledLDA(**one)),
+        "LabeledLDA, Gibbs": fitted(LabeledLDA(inference="gibbs", **one)),
+        "FastDependencyLDA, 1 chain": fitted(FastDependencyLDA(**one)),
+        f"FastDependencyLDA, {n_chains} chains": fitted(FastDependencyLDA(**many)),
+        f"FastDependencyLDA S1, {n_chains} chains": fitted(
+            FastDependencyLDA(scoring="tokens", **many)
+        ),
+        f"FastDependencyLDA S2, {n_chains} chains": fitted(
+            FastDependencyLDA(scoring="document", **many)
+        ),
+        f"DependencyLDA, {n_chains} chains": fitted(DependencyLDA(**many)),
+        "omikuji": omikuji,
+    }
+    if n_labels > MANY:
+        rows["tomotopy LLDA, 20 sweeps"] = lambda a, b: tomotopy(a, b, n_sweeps=20, n_steps=10)
+        return rows
+    rows["tomotopy LLDA"] = tomotopy
+    rows["tomotopy PLDA"] = lambda a, b: tomotopy(a, b, partial=True)
+    if n_labels <= FEW:
+        rows["LinearSVC, one a label"] = lambda a, b: relevance(a, b, kind="svc")
+        rows["LogisticRegression, one a label"] = lambda a, b: relevance(a, b, kind="logistic")
+        rows["ClassifierChain of those"] = lambda a, b: relevance(a, b, kind="chain")
+    return rows
 
 
-def measured(model: Any, train: Any, test: Any) -> dict[str, float]:
-    """All measures of one chain of trees."""
-    (X, Y), (Z, truth) = train, test
-    model.fit(X, Y)
-    report = multilabel_report(truth, model.predict_proba(Z), predicted=model.predict(Z))
-    return {name: report[name] for name in TREE_SHOWN}
-
-
-def trees(name: str, only: str | None, n_chains: int, n_orders: int) -> None:
-    """Chains and block chains of trees: the median of random orders, and ensembles of them."""
-    X, Y = matrices_of(name)
-    order = np.random.default_rng(0).permutation(len(X))
-    cut = 2 * len(X) // 3
-    train, test = ((X[at], Y[at]) for at in (order[:cut], order[cut:]))
-    n_labels = Y.shape[1]
-    tree = DecisionTreeClassifier(min_samples_leaf=2, criterion="entropy")
-    print(f"\n{name}: {cut} + {len(X) - cut} documents, {n_labels} labels, trees\n")
-    print("| model | " + " | ".join(TREE_SHOWN) + " |\n|" + " --- |" * (len(TREE_SHOWN) + 1))
-
-    def row(title: str, runs: list[dict[str, float]]) -> None:
-        cells = [f"{np.median([run[key] for run in runs]):.4f}" for key in TREE_SHOWN]
-        print("| " + " | ".join([title, *cells]) + " |", flush=True)
-
-    def orders(size: int) -> list[dict[str, float]]:
-        made = (
-            BlockClassifierChain(tree, order="random", block_size=size, random_state=seed)
-            for seed in range(n_orders)
-        )
-        return [measured(model, train, test) for model in made]
-
-    block = max(2, min(10, n_labels // 2))
-    single = (("binary relevance", n_labels), ("CC", 1), (f"BCC, blocks of {block}", block))
-    for title, size in single:
-        if not only or only in title:
-            row(title, orders(size))
-    for title, size in (("ECC", 1), ("EBCC", block)):
-        if not only or only in title:
-            many = BlockChainEnsemble(
-                tree, n_chains=n_chains, block_size=size, bootstrap=True, random_state=0
-            )
-            row(f"{title}, {n_chains} chains", [measured(many, train, test)])
+def some_labels(train: Corpus, test: Corpus, kept: dict[str, Scored], only: str | None) -> None:
+    """One classifier a label for some labels at random, and the models above on the same ones."""
+    there = [np.bincount(c.labels.indices, minlength=train.n_labels) > 0 for c in (train, test)]
+    every = np.flatnonzero(there[0] & there[1])
+    columns = np.sort(np.random.default_rng(0).permutation(every)[:FEW])
+    print(f"\n{len(columns)} labels at random of the {len(every):,} that both parts have\n")
+    head("model")
+    for title, got in kept.items():
+        part = Scored(got.scores[:, columns], got.train_s, got.test_s, got.given[:, columns])
+        print("| " + " | ".join([title, *measures(train, test, part, columns)]) + " |", flush=True)
+    for kind, name in (("svc", "LinearSVC"), ("logistic", "LogisticRegression")):
+        title = f"{name}, one a label"
+        if not only or only.lower() in title.lower():
+            got = relevance(train, test, kind=kind, columns=columns)
+            cells = measures(train, test, got, columns)
+            print("| " + " | ".join([title, *cells]) + " |", flush=True)
 
 
 def speed(only: str | None) -> None:

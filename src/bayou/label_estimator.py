@@ -82,6 +82,14 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
         one_of("rule", p.rule, rules)
         number("validation_share", p.validation_share, 0.0, 0.5)
 
+    def label_terms(self, n: int = 10) -> list[list[str]]:
+        """The most probable terms of each label, in the order of `classes_`; fewer where it has met fewer."""
+        check_is_fitted(self)
+        whole("n", n, 0)
+        names = self.vocabulary_ or [f"x{v}" for v in range(self.n_features_in_)]
+        found = self.labels_.top_terms(n)[: self.labels_.n_labels]
+        return [[names[v] for v in terms] for terms, _ in found]
+
     # -- answers -------------------------------------------------------------------------------
 
     def _shares(self, X: Any) -> tuple[csr_array, F64]:

@@ -12,21 +12,22 @@ from scipy.sparse import csr_array
 from bayou.data.label_forms import MULTI_LABEL, Labels
 from bayou.estimator import Estimator
 from bayou.kernels.rng import HELD_OUT, key, shuffled
-from bayou.label_posterior import LabelPosterior
+from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import LabelResponse, fitted_sigmoid
-from bayou.metrics.multilabel import micro_auc, micro_scores
+from bayou.metrics.multilabel import macro_scores, micro_auc, micro_scores
 from bayou.parts import label_scores
-from bayou.parts.topics import F64, I64, Each
+from bayou.parts.topics import F64, I64, Each, Pairs
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.thresholds import CardinalityRegression, SCut
+from bayou.thresholds.rule import top_labels
 
 MIXES = np.linspace(0.0, 1.0, 11)
 _FEW = 20  # documents with labels below which none are held out
 _MOST_HELD = 2000
+_MOST_RANKED = 2_000_000  # shares of labels that a mixture is judged by, about
 _MOST_SIZED = 2500  # documents that the number of labels is learned from
-AUTO = "auto"
 _MARGIN = (
     0.005  # of micro-F1: thresholds lose a little when the model has learned from all documents
 )
@@ -64,23 +65,53 @@ def held_out(task: Task, share: float, seed: int) -> tuple[I64, I64]:
 
 
 def tuned(
-    post: LabelPosterior, task: Task, each: Each, mix: float | None
+    post: LabelPosterior, task: Task, each: Each, mix: float | None, scoring: str = ""
 ) -> tuple[F64, LabelPosterior]:
-    """Shares of documents that a model has not seen, and the model with the best mixture for them."""
-    found = label_scores.infer(post, label_scores.met_pairs(task.counts, post), each)
-    if mix is None and post.n_topics and task.labels.kind == MULTI_LABEL:
-        use = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
-        truth = csr_array(task.labels.indicator[use])
+    """Shares of documents that a model has not seen, and the model with the best mixture for them.
 
-        def auc(w: float) -> float:
-            shares = label_scores.label_shares(post.with_mix(w), found)
-            return float(micro_auc(truth, shares[use]))
+    With ``scoring="auto"`` also what scores are made of: the document (S2) where its labels are clearly
+    better, as many first ones as a document has, else the tokens (S1).
+    """
+    several = post.n_topics and task.labels.kind == MULTI_LABEL
+    use = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0) if several else np.zeros(0, int)
+    pairs = label_scores.met_pairs(task.counts, post)
+    ways, truth = SCORES if scoring == AUTO and len(use) else (post.score,), task.labels.indicator
+    found = [_mixed(post.with_mix(0.0, way), pairs, each, mix, truth, use) for way in ways]
+    if len(found) == 1:
+        return found[0]
+    right = [_right_first(csr_array(truth[use]), shares[use]) for shares, _ in found]
+    return found[1] if right[1] > right[0] + _MARGIN else found[0]
 
-        mix = (
-            float(max(MIXES, key=auc)) if len(use) and 0 < truth.nnz < np.prod(truth.shape) else 0.0
-        )
-    post = post.with_mix(mix or 0.0)
+
+def _mixed(
+    post: LabelPosterior, pairs: Pairs, each: Each, mix: float | None, truth: csr_array, use: I64
+) -> tuple[F64, LabelPosterior]:
+    """Shares with the given mixture, or with the one that ranks labels of documents best."""
+    found = label_scores.infer(post, pairs, each)
+    use = use[
+        np.linspace(0, len(use) - 1, min(len(use), _MOST_RANKED // truth.shape[1] + 1)).astype(int)
+    ]
+    some, few = csr_array(truth[use]), label_scores.Found(*(x[use] for x in found))
+
+    def auc(w: float) -> float:
+        return float(micro_auc(some, label_scores.label_shares(post.with_mix(w), few)))
+
+    if mix is None:
+        ranked = len(use) and 0 < some.nnz < np.prod(some.shape)
+        mix = float(max(MIXES, key=auc)) if ranked else 0.0
+    post = post.with_mix(mix)
     return label_scores.label_shares(post, found), post
+
+
+def _right_first(truth: csr_array, shares: F64) -> float:
+    """The mean of micro- and macro-F1 of the first labels of documents, as many as they have.
+
+    Either alone is blind: micro-F1 to rare labels, macro-F1 to how many documents are right.
+    """
+    given = top_labels(shares, np.diff(truth.indptr))
+    there = np.unique(truth.indices)
+    macro = macro_scores(truth[:, there], given[:, there]).f1
+    return 0.5 * float(micro_scores(truth, given).f1 + macro)
 
 
 def respond(task: Task, rule: str, shares: F64, judged: Task) -> LabelResponse:
@@ -149,7 +180,7 @@ def learn_and_tune(
     """
     several, each = task.labels.kind == MULTI_LABEL, run.each
     rest, held = held_out(task, p.validation_share if several else 0.0, run.seed)
-    mix = getattr(p, "mix", 0.0)
+    mix, scoring = getattr(p, "mix", 0.0), getattr(p, "scoring", "")
     if not len(held):
         post = learn(task, p.n_chains, True)
         judged = task.only(np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0))
@@ -157,8 +188,8 @@ def learn_and_tune(
         return post, respond(task, "cardinality" if p.rule == AUTO else p.rule, shares, judged)
     trial = learn(task.only(rest), 1, False)
     judged = task.only(held)
-    shares, trial = tuned(trial, judged, each, mix)
-    post = learn(task, p.n_chains, True).with_mix(trial.mix)
+    shares, trial = tuned(trial, judged, each, mix, scoring)
+    post = learn(task, p.n_chains, True).with_mix(trial.mix, trial.score)
     return post, respond(task.only(rest) if p.rule == AUTO else task, p.rule, shares, judged)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
+from bayou.kernels.label_scores import term_topics
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 
 F32 = NDArray[np.float32]
@@ -22,6 +23,7 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
 SCORES = ("tokens", "document")
+AUTO = "auto"  # of a score or a rule: what is better on documents held out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,30 +126,52 @@ class LabelPosterior:
         """Topics over labels of one chain (topics, columns)."""
         return self.links[member * self.n_topics : (member + 1) * self.n_topics]
 
-    def with_mix(self, mix: float) -> LabelPosterior:
-        """The same with another mixture; nothing else is computed anew."""
+    def with_mix(self, mix: float, score: str | None = None) -> LabelPosterior:
+        """The same with another mixture, and perhaps another way to score; nothing else is computed anew."""
         other = copy.copy(self)
         object.__setattr__(other, "mix", float(mix))
+        object.__setattr__(other, "score", self.score if score is None else score)
         return other
 
     def _term_topics(self) -> tuple[F32, ...]:
         """psi_vk = sum_y phi_vy phi'_ky of each chain: the labels of tokens summed out."""
-        sparse = csr_array(
-            (self.rate.astype(np.float64), self.term_label.indices, self.term_label.indptr),
-            shape=self.term_label.shape,
-        )
         out = []
         for member in range(self.n_members if self.n_topics else 0):
-            links = self.member_links(member).T
-            psi = sparse @ links + self.base @ links
-            out.append(np.ascontiguousarray(np.maximum(psi, 1e-30), np.float32))
+            links = self.member_links(member)
+            psi = np.empty((self.n_terms, self.n_topics), np.float32)
+            by_label = np.ascontiguousarray(links.T, np.float32)
+            term_topics(psi, self.words, by_label, (links @ self.base).astype(np.float32))
+            out.append(psi)
         return tuple(out)
+
+    @property
+    def topic_tokens(self) -> F64:
+        """Tokens of labels shared out among topics of the first chain, p(k | y) ~ alpha_k phi'_ky."""
+        joint = self.alpha_of(0)[:, None] * self.member_links(0)
+        each = np.divide(
+            self.totals, joint.sum(axis=0), out=np.zeros_like(self.totals), where=self.totals > 0
+        )
+        return np.asarray(joint @ each, np.float64)
+
+    def top_terms(self, n: int) -> list[tuple[I64, F64]]:
+        """The most probable terms of each column that it has met, and their probabilities [phi]."""
+        pointers, _, rate = self.words
+        cells = csc_array(
+            csr_array((rate, self.term_label.indices, pointers), self.term_label.shape)
+        )
+        out = []
+        for y, base in enumerate(self.base.tolist()):
+            at = slice(cells.indptr[y], cells.indptr[y + 1])
+            order = np.argsort(-cells.data[at], kind="stable")[:n]
+            terms = cells.indices[at][order].astype(np.int64)
+            out.append((terms, cells.data[at][order].astype(np.float64) + base))
+        return out
 
     def dense(self, scores: F64 | None = None, steps: I64 | None = None) -> Posterior:
         """Topics as other models have them: those over labels of the first chain, or the labels."""
         if self.n_topics:
             rows, alpha = self.topics[0], self.link_alpha
-            tokens = self.totals @ self.member_links(0).T
+            tokens = self.topic_tokens
         else:
             found = self.term_label.toarray().astype(np.float64)
             found += np.where(self.totals > 0, self.beta, 1.0)

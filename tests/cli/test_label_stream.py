@@ -61,7 +61,7 @@ def test_labels_are_listed_and_changed(invoke, tmp_path):
         (2, "wolfish"),
     ]
     done = invoke("labels", "m.bayou", "--add", "new", "--remove", "fruit", "-o", "n.bayou")
-    assert [line.split()[::2] for line in done.stdout.splitlines()] == [
+    assert [line.split()[:3:2] for line in done.stdout.splitlines()] == [
         ["0", "beast"], ["2", "wolfish"], ["3", "new"],
     ]  # fmt: skip
     invoke("labels", "n.bayou", "--merge", "beast", "--merge", "wolfish", "--into", "animal")
@@ -78,6 +78,13 @@ def test_labels_are_listed_and_changed(invoke, tmp_path):
     assert "not among" in invoke("labels", "m.bayou", "--remove", "nobody", code=1).stderr
     invoke(*fit, "-m", "labeled-lda", "-o", "whole.bayou")
     assert "settled" in invoke("labels", "whole.bayou", "--add", "x", code=2).stderr
-    assert "beast" in invoke("labels", "whole.bayou").stdout
+    listed = invoke("labels", "whole.bayou", "-n", "2").stdout.splitlines()
+    assert listed[0].split()[2] == "beast"
+    assert len(listed[0].split()) == 5  # and two terms
+    single = ("fit", "first.jsonl", "--label", "tags", *KEEP_ALL, "-m", "med-lda", "-k", "2")
+    invoke(*single, "--set", "n_sweeps=2", "--set", "n_kept=1", "-o", "margin.bayou")
+    assert "nan" not in invoke("labels", "margin.bayou").stdout
+    row = json.loads(invoke("labels", "margin.bayou", "--json").stdout.splitlines()[0])
+    assert row == {"number": 0, "label": "beast"}
     invoke("fit", "first.jsonl", "-k", "2", *KEEP_ALL, "-o", "lda.bayou")
     assert "no labels" in invoke("labels", "lda.bayou", code=2).stderr

@@ -30,7 +30,10 @@ def test_from_a_file_to_answers_and_a_report(invoke, animals, tmp_path, name):
     done = invoke(
         "fit", animals, "-m", name, *CASES[name], *KEEP_ALL, "-o", "m.bayou", "--report", "r.html"
     )
-    assert done.stdout.splitlines()[0].split()[:4] == ["topic", "share", "speaks", "for"]
+    listed = done.stdout.splitlines()
+    assert listed[0].split() == ["label", "share", "terms"]
+    assert ("topic  share  labels" in listed) == (name != "labeled-lda")
+    assert invoke("topics", "m.bayou").stdout.split()[:4] == ["topic", "share", "speaks", "for"]
     page = (tmp_path / "r.html").read_text()
     assert 'id="classes"' in page
     assert ("Topics over labels" in page) == (name != "labeled-lda")
@@ -52,5 +55,18 @@ def test_from_a_file_to_answers_and_a_report(invoke, animals, tmp_path, name):
     assert 0.5 < found["micro-F1" if "tags" in columns else "accuracy"] <= 1.0
 
 
-def test_labels_must_be_named(invoke, animals):
-    assert "needs --label" in invoke("fit", animals, "-m", "dependency-lda", code=2).stderr
+@pytest.mark.parametrize("name", ["dependency-lda", "stacked-hdp", "online-labeled-lda"])
+def test_labels_must_be_named(invoke, animals, name):
+    assert "needs --label" in invoke("fit", animals, "-m", name, code=2).stderr
+
+
+def test_long_lists_are_cut_short(invoke, tmp_path):
+    rows = [{"text": f"word{i} word{i} common", "tags": [f"label{i}"]} for i in range(30)] * 2
+    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fit = ("fit", "many.jsonl", "-m", "fast-dependency-lda", "--label", "tags", *KEEP_ALL)
+    done = invoke(*fit, "--set", "n_sweeps=3", "--set", "n_kept=2", "-o", "m.bayou")
+    assert "and 10 more labels: bayou labels m.bayou" in done.stdout
+    assert (
+        "and 10 more topics: bayou topics m.bayou" in done.stdout
+    )  # as many as labels, unless told
+    assert "30 labels and 30 topics over them" in done.stderr

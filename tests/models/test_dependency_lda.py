@@ -6,11 +6,13 @@ import math
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.metrics import f1_score
 from tests.reference import labels as twin
 
 import bayou
 from bayou import DependencyLDA, FastDependencyLDA, LabeledLDA
 from bayou.data.synthetic_labels import sample_dependency_lda
+from bayou.label_fitting import held_out, tuned
 from bayou.label_posterior import LabelPosterior
 from bayou.metrics.multilabel import micro_auc
 from bayou.parts import label_scores
@@ -200,3 +202,60 @@ def test_what_goes_together_is_asked_for_together():
         FastDependencyLDA(greedy=False, inference="gibbs", dep_tokens="word").fit(
             [[1, 2]], [["a", "b"]], given_terms={"a": [1, 2]}
         )
+
+
+def test_topics_are_at_most_as_many_as_labels_unless_told(corpus):
+    few = {**SHORT, "n_topics": None, "n_sweeps": 2, "n_kept": 1}
+    assert FastDependencyLDA(**few).fit(corpus).links_.shape == (8, 8)
+    assert DependencyLDA(**few).fit(corpus).links_.shape == (8, 8)
+    assert FastDependencyLDA(**{**few, "n_topics": 11}).fit(corpus).links_.shape == (11, 8)
+
+
+def test_the_way_to_score_is_decided_on_documents_held_out(corpus):
+    """Told by hand from the same trial: first labels of the documents held out, micro- and macro-F1."""
+    model = FastDependencyLDA(**SHORT).fit(corpus)
+    task = model._read(corpus, None)
+    rest, held = held_out(task, 0.1, model.seed_)
+    trial = FastDependencyLDA(**SHORT, validation_share=0.0, scoring="tokens").fit(corpus[rest])
+    found = {}
+    for way in ("tokens", "document"):
+        post = trial.labels_.with_mix(0.0, way)
+        _, judged = tuned(post, task.only(held), EACH, None)
+        pairs = label_scores.met_pairs(corpus[held].counts, post)
+        shares = label_scores.label_shares(judged, label_scores.infer(judged, pairs, EACH))
+        truth = corpus[held].labels.toarray()
+        given = np.zeros_like(truth)
+        for d, n in enumerate(truth.sum(axis=1)):
+            given[d, np.argsort(-shares[d], kind="stable")[: int(n)]] = 1
+        there = truth.any(axis=0)
+        f1 = [f1_score(truth[:, there], given[:, there], average=a) for a in ("micro", "macro")]
+        found[way] = np.mean(f1)
+    better = found["document"] > found["tokens"] + 0.005
+    assert model.labels_.score == ("document" if better else "tokens")
+    for way in ("tokens", "document"):
+        assert FastDependencyLDA(**SHORT, scoring=way).fit(corpus).labels_.score == way
+    alone = FastDependencyLDA(**SHORT, validation_share=0.0).fit(corpus)
+    assert alone.labels_.score == "tokens"  # nothing to decide with
+
+
+def test_rare_labels_are_found_by_documents_and_not_by_tokens():
+    """Forty documents of one label for each of another that has a word of its own beside common ones."""
+    texts = [[5, 5, 0]] * 200 + [[4, 4, 2]] * 5
+    given = [["common"]] * 200 + [["common", "rare"]] * 5
+    model = FastDependencyLDA(n_topics=2, mix=0.0, random_state=0, validation_share=0.0)
+    asked = [model.set_params(scoring=way).fit(texts, given).decision_function([[4, 4, 2]])[0, 1]
+             for way in ("tokens", "document")]  # fmt: skip
+    assert asked[1] > asked[0]
+
+
+def test_terms_of_labels_and_tokens_of_topics(corpus):
+    model = FastDependencyLDA(**SHORT).fit(corpus)
+    post, phi = model.labels_, phi_of(model.labels_)
+    met = np.flatnonzero(post.totals > 0)  # a label without documents has no terms
+    for y in met:
+        terms, p = post.top_terms(5)[y]
+        np.testing.assert_allclose(p, np.sort(phi[:, y])[::-1][:5], rtol=1e-5)
+        np.testing.assert_allclose(phi[terms, y], p, rtol=1e-5)
+    assert [len(row) for row in model.label_terms(3)] == [3 * (y in met) for y in range(8)]
+    assert model.label_terms(0) == [[]] * 8
+    assert post.topic_tokens.sum() == pytest.approx(post.totals.sum())

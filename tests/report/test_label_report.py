@@ -20,6 +20,8 @@ def test_a_page_of_labels(kind, model):
     deep = model is DEPENDENCY
     assert bool(data.classes.label_topics) == deep
     assert ("Topics over labels" in page) == deep
+    assert len(data.classes.label_terms) == len(data.classes.names)
+    assert "The words of each" in page
     assert bool(data.classes.groups) == (deep and kind == "multi-label")
     assert ("holds together" in page) == (deep and kind == "multi-label")
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.sparse import csr_array
 from tests.kernels.test_label_sweep import laid_out, prior_of
 
 from bayou.kernels import label_links
+from bayou.parts import label_cells
 from bayou.parts import labels as part
+from bayou.run.shards import Workers
 
 pytestmark = pytest.mark.slow
 N_DRAWS, THIN, BURN = 15, 12, 60
@@ -84,3 +87,38 @@ def test_ranks_of_the_truth_are_uniform(kind):
     ranks = [rank(rng, kind, seed) for seed in range(400)]
     counts = np.bincount(ranks, minlength=N_DRAWS + 1)
     assert stats.chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.parametrize("greedy", [False, True], ids=["standard", "greedy"])
+def test_documents_of_a_stream_are_drawn_from_their_posterior(greedy):
+    """The sampled form of online labels: under fixed terms of labels every document is a test of its own."""
+    rng = np.random.default_rng(13)
+    phi = rng.dirichlet(np.full(N_TERMS, BETA), N_LABELS)
+    n_docs, own = 4000, [OWN[d % len(OWN)] for d in range(4000)]
+    counts, truth = np.zeros((n_docs, N_TERMS)), np.zeros(n_docs)
+    for d, mine in enumerate(own):
+        theta = np.full(len(mine), 1 / len(mine)) if greedy else rng.dirichlet(ALPHA[mine])
+        z = rng.choice(mine, LENGTH, p=theta)
+        truth[d] = (z == mine[0]).sum()
+        for y in z:
+            counts[d, rng.choice(N_TERMS, p=phi[y])] += 1
+    labels = csr_array(
+        (np.ones(sum(map(len, own))), np.concatenate(own), _ends(own)), shape=(n_docs, 3)
+    )
+    batch = label_cells.make_batch(csr_array(counts), labels, whole=True)
+    lay = label_cells.lay_out(batch, N_TERMS, N_LABELS)
+    terms = np.repeat(batch.pairs.terms, np.diff(lay.entryptr))
+    prior = np.zeros(0) if greedy else ALPHA
+    how = label_cells.Local(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
+    weight = phi[lay.entry_labels, terms].astype(np.float32)
+    _, held = label_cells.shared(weight, lay, how, (5, 3), Workers(1).each)
+    drawn = held[THIN - 1 :: THIN, batch.label_ptr[:-1]]
+    several = np.diff(batch.label_ptr) > 1  # one label alone is no question
+    ties = rng.random((len(drawn) + 1, n_docs))
+    below = (drawn < truth) | ((drawn == truth) & (ties[:-1] < ties[-1]))
+    ranks = np.bincount(below.sum(axis=0)[several], minlength=N_DRAWS + 1)
+    assert stats.chisquare(ranks).pvalue > 0.001
+
+
+def _ends(own):
+    return np.concatenate([[0], np.cumsum([len(mine) for mine in own])])

@@ -27,7 +27,17 @@ _WITHOUT_TOPICS = (
     "bayou.models.classifier_chain",
 )
 _OF_LABELS = tuple(
-    "bayou.models." + name for name in ("author_topic", "dependency_lda", "labeled_lda")
+    _MODELS + name
+    for name in (
+        "author_topic",
+        "dependency_lda",
+        "labeled_hdp",
+        "labeled_lda",
+        "online_dependency_lda",
+        "online_labeled_hdp",
+        "online_labeled_lda",
+        "stacked_hdp",
+    )
 )
 SHORT = {"spectral": "spectral-leader"}  # what a model may be called too
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"

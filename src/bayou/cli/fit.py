@@ -212,7 +212,7 @@ def fit(  # one parameter a flag
     if begun is not None:
         fit_stream.fit(text_model, source, begun, out, dry_run, voice)
         if not dry_run:
-            listing.print_top(text_model.estimator_)
+            listing.print_learned(text_model.estimator_, 10, out)
         return
     corpus, texts = documents.read_corpus(source, vectorizer, keep_texts=report is not None)
     _check_terms(corpus)
@@ -225,7 +225,7 @@ def fit(  # one parameter a flag
     training.train(session, text_model, corpus, kept, out, voice, documents.flags(source))
     text_model.save(out)
     voice.say(f"Saved to {out}")
-    listing.print_top(text_model.estimator_)
+    listing.print_learned(text_model.estimator_, 10, out)
     if not answers.are_learned(kind):
         advice.on_fit(text_model.estimator_, corpus, voice)
     if report is not None:

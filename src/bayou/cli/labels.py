@@ -10,6 +10,8 @@ import typer
 from bayou.cli import model_file, options, output
 from bayou.cli.catalogue import name_of
 
+_WIDEST = 40  # of a label's name, before its terms
+
 
 def labels(
     model: options.Model,
@@ -36,9 +38,15 @@ def labels(
             "--output", "-o", metavar="FILE", help="Where to save it; else over the old one."
         ),
     ] = None,
+    n_terms: Annotated[
+        int, typer.Option("--terms", "-n", min=0, metavar="N", help="Terms of each label.")
+    ] = 10,
     as_json: options.AsJson = False,
 ) -> None:
     """Print the labels of a model; add, remove, merge and split those of a stream.
+
+    A label has its number, the tokens that speak of it and its first terms; a classifier
+    over topics, such as med-lda, has neither tokens nor terms of a label, and names alone are printed.
 
     Options may be given several times, and are done in the order of this list.
     Every label has a number that is never given to another.
@@ -53,7 +61,7 @@ def labels(
         output.check_writable(out)
         _change(inner, model, add or [], remove or [], merge or [], split, into or [])
         learned.save(out)
-    _print(inner, as_json)
+    _print(inner, n_terms, as_json)
 
 
 def _check(
@@ -101,13 +109,20 @@ def _change(
         inner.split_label(own([split])[0], own(into))
 
 
-def _print(inner: Any, as_json: bool) -> None:
+def _print(inner: Any, n_terms: int, as_json: bool) -> None:
+    """A line a label; what a model does not know of its labels by themselves is left out."""
     names = inner.classes_.tolist()
     ids = getattr(inner, "label_ids_", range(len(names)))
-    sizes = inner.labels_.totals if hasattr(inner, "labels_") else [float("nan")] * len(names)
-    for number, name, size in zip(ids, names, sizes, strict=False):
+    known = hasattr(inner, "labels_")
+    sizes = inner.labels_.totals if known else [None] * len(names)
+    terms: list[list[str]] = inner.label_terms(n_terms) if known else [[]] * len(names)
+    room = min(max((len(str(name)) for name in names), default=0), _WIDEST) if known else 0
+    for number, name, size, words in zip(ids, names, sizes, terms, strict=False):
         if as_json:
-            row = {"number": int(number), "label": name, "tokens": output.finite(round(size, 1))}
+            row: dict[str, Any] = {"number": int(number), "label": name}
+            if size is not None:
+                row |= {"tokens": output.finite(round(float(size), 1)), "terms": words}
             output.print_json(row)
         else:
-            typer.echo(f"{int(number):>7}  {size:>12,.0f}  {name}")
+            tokens = "" if size is None else f"{size:>12,.0f}  "
+            typer.echo(f"{int(number):>7}  {tokens}{name!s:<{room}}  {' '.join(words)}".rstrip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import typer
@@ -13,6 +14,8 @@ from bayou.cli.answers import TARGET
 
 _N_CLASSES, _WIDEST = 2, 40
 _FEWEST = 10  # tokens of a topic that is shown; what is said of fewer is said by the prior
+_MOST = 20  # labels, and topics over them, that are listed after a fit
+_N_LABELS, _LEAST = 5, 0.01  # labels of a topic, and the probability of one that is listed
 
 
 class Topic(NamedTuple):
@@ -72,6 +75,53 @@ def _speaks_for(weights: dict[str, float]) -> str:
     return ", ".join(most[:_N_CLASSES]) or "none"
 
 
+def print_learned(estimator: Any, n_terms: int, path: object) -> None:
+    """What a model has learned: topics or, of a model of labels, labels and what holds them together."""
+    if not hasattr(estimator, "labels_"):
+        print_topics(topics_of(estimator, n_terms), estimator)
+        return
+    _print_labels(estimator, n_terms, path)
+    if estimator.labels_.n_topics:
+        typer.echo("")
+        _print_label_topics(estimator, path)
+
+
+def _print_labels(estimator: Any, n_terms: int, path: object) -> None:
+    """The largest labels, and all free topics, with their terms."""
+    post = estimator.labels_
+    names = [str(name) for name in estimator.classes_.tolist()]
+    names += [f"free topic {k}" for k in range(post.n_columns - post.n_labels)]
+    terms = estimator.vocabulary_ or [f"x{v}" for v in range(post.n_terms)]
+    found, shares = post.top_terms(n_terms), post.totals / max(post.totals.sum(), 1e-300)
+    order = (-shares[: post.n_labels]).argsort(kind="stable")[:_MOST].tolist()
+    order += range(post.n_labels, post.n_columns)
+    room = min(max(len("label"), *(len(names[y]) for y in order)), _WIDEST)
+    typer.echo(f"{'label':<{room}}  share  terms")
+    for y in order:
+        name = textwrap.shorten(names[y], room, placeholder="…")
+        _print_folded(f"{name:<{room}} {shares[y]:>6.1%}  ", (terms[v] for v in found[y][0]))
+    _say_more(post.n_labels, f"labels: bayou labels {path}")
+
+
+def _print_label_topics(estimator: Any, path: object) -> None:
+    """The largest topics over labels with their labels."""
+    post = estimator.labels_
+    links, tokens = post.member_links(0), post.topic_tokens
+    shares = tokens / max(tokens.sum(), 1e-300)
+    names = [str(name) for name in estimator.classes_.tolist()]
+    typer.echo("topic  share  labels")
+    for k in (-shares).argsort(kind="stable")[:_MOST]:
+        best = (-links[k, : post.n_labels]).argsort(kind="stable")[:_N_LABELS]
+        said = [f"{names[y]} {links[k, y]:.0%}" for y in best if links[k, y] >= _LEAST]
+        _print_folded(f"{int(k):>5} {shares[k]:>6.1%}  ", [", ".join(said)])
+    _say_more(post.n_topics, f"topics: bayou topics {path}")
+
+
+def _say_more(n: int, what: str) -> None:
+    if n > _MOST:
+        typer.echo(f"... and {n - _MOST:,} more {what}")
+
+
 def number_told(estimator: Any) -> str:
     """How many topics there are and how sure that is; nothing where the number was given beforehand."""
     if not hasattr(estimator, "n_topics_interval"):
@@ -84,16 +134,8 @@ def number_told(estimator: Any) -> str:
     return said
 
 
-def print_top(estimator: Any) -> None:
-    """The topics with ten terms each."""
-    print_topics(topics_of(estimator, 10), estimator)
-
-
 def print_topics(topics: list[Topic], estimator: Any = None) -> None:
-    """A line a topic with words; on a terminal long lines are folded under their first word.
-
-    Topics of labels are shown whatever they hold.
-    """
+    """A line a topic with words; topics of labels are shown whatever they hold."""
     every, topics = topics, topics if hasattr(estimator, "labels_") else _with_words(topics)
     _print_lines(topics)
     if len(topics) < len(every):
@@ -112,7 +154,6 @@ def _with_words(topics: list[Topic]) -> list[Topic]:
 
 
 def _print_lines(topics: list[Topic]) -> None:
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     said = [_speaks_for(topic.weights) for topic in topics]
     if not any(topic.weights for topic in topics):
         said = []
@@ -122,8 +163,14 @@ def _print_lines(topics: list[Topic]) -> None:
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
         if said:
             head += f"{textwrap.shorten(said[i], room, placeholder='…'):<{room}}  "
-        body = " ".join(topic.terms[: int(topic.tokens)])  # no more words than tokens
-        if width > len(head) + 20:
-            body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
-            body = textwrap.indent(body, " " * len(head)).lstrip()
-        typer.echo(head + body)
+        _print_folded(head, topic.terms[: int(topic.tokens)])  # no more words than tokens
+
+
+def _print_folded(head: str, words: Iterable[str]) -> None:
+    """A line; on a terminal what follows its head is folded under its first word."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    body = " ".join(words)
+    if width > len(head) + 20:
+        body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
+        body = textwrap.indent(body, " " * len(head)).lstrip()
+    typer.echo(head + body)

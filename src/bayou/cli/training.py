@@ -102,10 +102,19 @@ def train(
     timed_out = max_time is not None and seconds >= max_time
     if kept is not None and not (kept.asked_for and timed_out):
         kept.path.unlink(missing_ok=True)  # nothing is left to resume
-    voice.say(f"Fitted {len(model.components_)} topics in {n_iter} passes, {seconds:.1f} s")
+    voice.say(f"Fitted {_counted(model.estimator_)} in {n_iter} passes, {seconds:.1f} s")
     scores = model.estimator_.posterior_.scores
     if len(scores):
         voice.say(f"Log-likelihood {scores[-1]:.4f} a token while fitting")
+
+
+def _counted(estimator: Any) -> str:
+    """How many topics there are, or labels and topics over them."""
+    labels = getattr(estimator, "labels_", None)
+    if labels is None:
+        return f"{len(estimator.components_)} topics"
+    above = f" and {labels.n_topics:,} topics over them" if labels.n_topics else ""
+    return f"{labels.n_labels:,} labels{above}"
 
 
 def _leave(

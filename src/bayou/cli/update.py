@@ -89,7 +89,7 @@ def update(
         raise typer.Exit(INTERRUPTED)
     if kept is not None:
         kept.unlink(missing_ok=True)  # nothing is left to resume
-    listing.print_top(learner.estimator_)
+    listing.print_learned(learner.estimator_, 10, out)
 
 
 def _kept(folder: Path | None, out: Path, resume: bool, dry_run: bool) -> Path | None:

@@ -9,6 +9,9 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 
+DENSE = 1 << 23  # numbers that a document is spread out to at most: 32 MB
+BLOCK = 256  # labels whose topics are read together
+
 
 @jit
 def _step(out, weight, pairs, d, words, base):
@@ -39,6 +42,64 @@ def _step(out, weight, pairs, d, words, base):
 
 
 @jit
+def _weighs(pairs, d, words, n_labels):
+    """Whether a document is read faster through all labels of its terms, met or not.
+
+    Eight labels in a row cost about as much as one that is looked up.
+    """
+    indptr, terms, _ = pairs
+    cell_ptr = words[0]
+    n_met = 0
+    for j in range(indptr[d], indptr[d + 1]):
+        n_met += cell_ptr[terms[j] + 1] - cell_ptr[terms[j]]
+    n_all = (indptr[d + 1] - indptr[d]) * n_labels
+    return n_all <= DENSE and 8 * n_met > n_all
+
+
+@jit
+def _spread_into(rows, pairs, d, words, base):
+    """phi_vy of a document's terms, one row of all labels after the other."""
+    indptr, terms, _ = pairs
+    cell_ptr, cell_labels, rate = words
+    for j in range(indptr[d], indptr[d + 1]):
+        row, v = rows[j - indptr[d]], terms[j]
+        for y in range(base.size):
+            row[y] = base[y]
+        for c in range(cell_ptr[v], cell_ptr[v + 1]):
+            row[cell_labels[c]] += rate[c]
+
+
+@fast_jit
+def _dense_step(found, weight, pairs, d, rows):
+    """`_step` with phi spread out: sums over labels are over neighbours."""
+    indptr, _, counts = pairs
+    n_labels = weight.size
+    for y in range(n_labels):
+        found[y] = np.float32(0.0)
+    for j in range(indptr[d], indptr[d + 1]):
+        row, total = rows[j - indptr[d]], np.float32(0.0)
+        for y in range(n_labels):
+            total += row[y] * weight[y]
+        if total <= 0.0:
+            continue
+        r = np.float32(counts[j] / total)
+        for y in range(n_labels):
+            found[y] += r * row[y]
+    for y in range(n_labels):
+        found[y] *= weight[y]
+
+
+@jit
+def _room(pairs, lo, hi, words, n_labels, n_steps):
+    """Terms of the largest document that is spread out."""
+    most = 0
+    for d in range(lo, hi if n_steps > 1 else lo):
+        if _weighs(pairs, d, words, n_labels):
+            most = max(most, pairs[0][d + 1] - pairs[0][d])
+    return most
+
+
+@jit
 def score_docs(out, pairs, lo, hi, words, base, prior, strength, n_steps):
     """``out[d]`` = share of the document's tokens that each label is expected to have; rows sum to one.
 
@@ -55,23 +116,48 @@ def score_docs(out, pairs, lo, hi, words, base, prior, strength, n_steps):
     """
     indptr, _, counts = pairs
     n_labels = base.size
-    weight = np.empty(n_labels)
-    found = np.empty(n_labels)
+    weight, found = np.empty(n_labels), np.empty(n_labels)
+    weight32, found32 = np.empty(n_labels, np.float32), np.empty(n_labels, np.float32)
+    rows = np.empty((_room(pairs, lo, hi, words, n_labels, n_steps), n_labels), np.float32)
     for d in range(lo, hi):
         row = prior[d if prior.shape[0] > 1 else 0]
         length = 0.0
         for j in range(indptr[d], indptr[d + 1]):
             length += counts[j]
         for y in range(n_labels):
-            weight[y] = row[y]
             out[d, y] = row[y]
+        if n_steps == 0 or length <= 0.0:
+            continue
         mass = strength if strength >= 0.0 else length
-        for _ in range(n_steps if length > 0.0 else 0):
-            _step(found, weight, pairs, d, words, base)
-            for y in range(n_labels):
-                weight[y] = mass * row[y] + found[y]
-        if n_steps > 0 and length > 0.0:
+        if n_steps > 1 and _weighs(pairs, d, words, n_labels):
+            _spread_into(rows, pairs, d, words, base)
+            _dense_steps(found32, weight32, pairs, d, rows, row, mass, n_steps)
+            _share_into(out[d], found32)
+        else:
+            _steps(found, weight, pairs, d, words, base, row, mass, n_steps)
             _share_into(out[d], found)
+
+
+@jit
+def _steps(found, weight, pairs, d, words, base, row, mass, n_steps):
+    """Expectation-maximisation through the cells that terms have."""
+    for y in range(row.size):
+        weight[y] = row[y]
+    for _ in range(n_steps):
+        _step(found, weight, pairs, d, words, base)
+        for y in range(row.size):
+            weight[y] = mass * row[y] + found[y]
+
+
+@jit
+def _dense_steps(found, weight, pairs, d, rows, row, mass, n_steps):
+    """The same through all labels."""
+    for y in range(row.size):
+        weight[y] = row[y]
+    for _ in range(n_steps):
+        _dense_step(found, weight, pairs, d, rows)
+        for y in range(row.size):
+            weight[y] = mass * row[y] + found[y]
 
 
 @jit
@@ -89,13 +175,42 @@ def _share_into(row, found):
 def label_priors(out, doc_topic, lo, hi, alpha, rows):
     """``out[d] += sum_k theta_dk phi'_ky``: what the topics of a document say about its labels.
 
-    theta = (n_dk + alpha_k) / (N_d + sum alpha). ``rows`` is topics x labels.
+    theta = (n_dk + alpha_k) / (N_d + sum alpha). ``rows`` is topics x labels; some labels at a time, so that
+    their rows stay near.
     """
+    n_labels = rows.shape[1]
+    mass = np.zeros(hi - lo)
     for d in range(lo, hi):
-        mass = 0.0
         for k in range(alpha.size):
-            mass += doc_topic[d, k] + alpha[k]
-        for k in range(alpha.size):
-            theta = (doc_topic[d, k] + alpha[k]) / mass
-            for y in range(rows.shape[1]):
-                out[d, y] += theta * rows[k, y]
+            mass[d - lo] += doc_topic[d, k] + alpha[k]
+    for first in range(0, n_labels, BLOCK):
+        last = min(first + BLOCK, n_labels)
+        part = np.ascontiguousarray(rows[:, first:last])
+        sums = np.empty(last - first)
+        for d in range(lo, hi):
+            for y in range(sums.size):
+                sums[y] = 0.0
+            for k in range(alpha.size):
+                theta = (doc_topic[d, k] + alpha[k]) / mass[d - lo]
+                for y in range(sums.size):
+                    sums[y] += theta * part[k, y]
+            for y in range(sums.size):
+                out[d, first + y] += sums[y]
+
+
+@fast_jit
+def term_topics(out, words, links, rest):
+    """psi_vk = sum_y rate_vy phi'_yk + rest_k: a term in a topic over labels, its label summed out.
+
+    ``links`` is labels x topics; ``rest`` is sum_y base_y phi'_yk.
+    """
+    cell_ptr, cell_labels, rate = words
+    for v in range(out.shape[0]):
+        for k in range(rest.size):
+            out[v, k] = rest[k]
+        for c in range(cell_ptr[v], cell_ptr[v + 1]):
+            y, r = cell_labels[c], rate[c]
+            for k in range(rest.size):
+                out[v, k] += r * links[y, k]
+        for k in range(rest.size):
+            out[v, k] = max(out[v, k], np.float32(1e-30))

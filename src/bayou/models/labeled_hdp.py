@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.kernels import stacked
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import AUTO, Run, Sweeps, Task, learn_and_tune
-from bayou.label_posterior import LabelPosterior
+from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.label_posterior import AUTO, LabelPosterior
 from bayou.label_response import RULES
 from bayou.parameters import number
 from bayou.parts import label_training, labels, roots

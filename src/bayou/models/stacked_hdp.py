@@ -25,9 +25,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import AUTO, Run, Task, learn_and_tune
+from bayou.label_fitting import Run, Task, learn_and_tune
 from bayou.label_floors import Work, train_floors
-from bayou.label_posterior import SCORES, LabelPosterior
+from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import MAX_TOPICS, number, one_of, whole
@@ -118,7 +118,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
         beta=work.prior.beta, alpha=work.prior.alpha, n_labels=len(task.labels.classes),
         label_docs=task.label_docs(), links=np.ascontiguousarray(np.vstack(found)),
         link_alpha=alpha[0].copy(), member_alpha=alpha, n_members=len(found), strength=-1.0,
-        score=p.scoring, vocabulary=task.vocabulary,
+        score=SCORES[0] if p.scoring == AUTO else p.scoring, vocabulary=task.vocabulary,
     )  # fmt: skip
 
 
@@ -143,9 +143,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         What topics are learned from: each label of a document once, or the label of each of its words.
     inference : {"cvb0", "gibbs"}
         Of the labels of words: iterate probabilities (no chance in it), or draw.
-    scoring : {"tokens", "document"}
-        As in `FastDependencyLDA`: each token is asked (S1), or the document is (S2).
-    mix, n_sweeps, n_kept, n_chains
+    scoring, mix, n_sweeps, n_kept, n_chains
         As in `FastDependencyLDA`.
     tf, rule, validation_share
         As in `LabeledLDA`.
@@ -181,7 +179,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     beta: float = 0.01
     dep_tokens: str = "label"
     inference: str = "cvb0"
-    scoring: str = "tokens"
+    scoring: str = AUTO
     mix: float | None = None
     n_sweeps: int = 150
     n_kept: int = 100
@@ -243,7 +241,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
             if getattr(p, name) is not None:
                 number(name, getattr(p, name), 1e-12)
         one_of("dep_tokens", p.dep_tokens, label_links.TOKENS)
-        one_of("scoring", p.scoring, SCORES)
+        one_of("scoring", p.scoring, (AUTO, *SCORES))
         if p.mix is not None:
             number("mix", p.mix, 0.0, 1.0)
         p.greedy = True

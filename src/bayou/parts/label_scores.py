@@ -106,11 +106,16 @@ def label_shares(post: LabelPosterior, found: Found) -> F64:
     if post.mix == 0.0:
         return own
     prior = _normalised(found.prior[:, : post.n_labels])
-    return np.asarray((1.0 - post.mix) * own + post.mix * prior, np.float64)
+    own *= 1.0 - post.mix
+    prior *= post.mix
+    own += prior
+    return own
 
 
 def _normalised(scores: F64) -> F64:
     total = scores.sum(axis=1, keepdims=True)
+    if (total > 0).all():
+        return np.asarray(scores / total, np.float64)
     even = np.full_like(scores, 1.0 / scores.shape[1])
     return np.asarray(np.divide(scores, total, out=even, where=total > 0), np.float64)
 

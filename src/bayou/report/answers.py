@@ -59,6 +59,8 @@ def of_classes(
         said = _mistakes(outcomes(model, measured), order) | {"unseen": measured is test}
     if above and model.labels_.n_topics:
         said |= {"label_topics": _label_topics(weights, labels, names, doc_topics)}
+    if above:
+        said |= {"label_terms": _label_terms(model, labels, order)}
     if several and weights is not None and not (above and not model.labels_.n_topics):
         title = _HELD_TOGETHER if above else _SPOKEN_FOR
         said |= {"groups": _clouds(weights, labels, names, doc_topics), "groups_title": title}
@@ -102,6 +104,19 @@ def _label_topics(
         if listed:
             out.append((names[k], listed))
     return out
+
+
+def _label_terms(
+    model: Any, labels: list[str], order: list[int]
+) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The first labels with their most probable terms."""
+    names = model.vocabulary_ or [f"x{v}" for v in range(model.labels_.n_terms)]
+    found = model.labels_.top_terms(_LISTED)
+    return [
+        (labels[j], [(names[v], float(p)) for v, p in zip(*found[j], strict=True)])
+        for j in order[:MOST_CLASSES]
+        if len(found[j][0])
+    ]
 
 
 def _has_labels(corpus: Corpus | None) -> bool:

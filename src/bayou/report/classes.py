@@ -28,6 +28,7 @@ _HEIGHT, _BASE, _PEAK = 96, 84, 62  # a profile: its height, its base line, its 
 
 Matrix = tuple[tuple[float, ...], ...]
 Group = tuple[str, tuple[tuple[str, float], ...]]
+Listed = Sequence[tuple[str, Sequence[tuple[str, float]]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +45,9 @@ class Classes:
     confusion : (classes, classes) or None
         Documents by their true class, down, and the predicted one, across.
     groups : tuple of (title, labels with their weights)
-        Labels drawn as clouds; ``groups_title`` says what a cloud holds together.
-    label_topics : tuple of (topic, labels with their probabilities)
-        A row for each topic over labels, of the model that has them.
+        Drawn as clouds; ``groups_title`` says what a cloud holds together.
+    label_topics, label_terms : tuple of (topic, its labels) and of (label, its terms), with probabilities
+        A row for each topic over labels, and for each label, of the model that has them.
     several : bool
         Whether a document has labels, as many as there are, and not one class.
     deviations : (topics, classes) or None
@@ -54,9 +55,8 @@ class Classes:
     outcomes : (classes, 3) or None
         Documents that have a label, that were given it, and both; where there is no ``confusion``.
     measures : tuple of (name, value)
-        Over all classes, the first of them the most telling.
-    n_measured : int
-        Documents behind them; ``unseen`` says that the model did not learn from them.
+        Over all classes, the first of them the most telling; ``n_measured`` is the number of documents behind
+        them, and ``unseen`` says that the model did not learn from them.
     """
 
     names: tuple[str, ...]
@@ -66,6 +66,7 @@ class Classes:
     groups: tuple[Group, ...] = ()
     groups_title: str = "Labels that come together"
     label_topics: tuple[Group, ...] = ()
+    label_terms: tuple[Group, ...] = ()
     several: bool = False
     deviations: Matrix | None = None
     outcomes: Matrix | None = None
@@ -80,8 +81,9 @@ def classes(
     weights: ArrayLike | None = None,
     shares: ArrayLike | None = None,
     confusion: ArrayLike | None = None,
-    groups: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
-    label_topics: Sequence[tuple[str, Sequence[tuple[str, float]]]] = (),
+    groups: Listed = (),
+    label_topics: Listed = (),
+    label_terms: Listed = (),
     deviations: ArrayLike | None = None,
     outcomes: ArrayLike | None = None,
     **said: Any,
@@ -96,10 +98,8 @@ def classes(
         A binary model with one column of weights gives ``[-w, w]``.
     shares : array (classes, topics), optional
     confusion : array (classes, classes) of counts, optional
-    groups : sequence of (title, sequence of (label, weight))
-        Such as the labels of each topic of labels, with their probabilities.
-    label_topics : sequence of (title, sequence of (label, probability))
-        Topics over labels, all of them, for a table.
+    groups, label_topics, label_terms : sequences of (title, sequence of (name, weight))
+        Labels for clouds; topics over labels, and labels over terms, all of them, for tables.
     deviations : array (topics, classes), optional
     outcomes : array (classes, 3) of counts, optional
     **said
@@ -121,6 +121,7 @@ def classes(
         confusion=_matrix("confusion", confusion, (n, n), least=0.0),
         groups=tuple(_group(title, labels) for title, labels in groups),
         label_topics=tuple(_group(title, labels) for title, labels in label_topics),
+        label_terms=tuple(_group(title, terms) for title, terms in label_terms),
         deviations=_matrix("deviations", deviations, (None, n), least=0.0),
         outcomes=_matrix("outcomes", outcomes, (n, 3), least=0.0),
         **said,
