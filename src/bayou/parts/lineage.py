@@ -88,14 +88,14 @@ def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[
     """Topics equal in two slices in a row, the larger keeping its id: whom each is near, events, columns."""
     totals = seen.counts[:, : len(state.ids)].sum(axis=0)
     large = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
-    now, usual = slots.normalised(seen.counts), usual_share(state.logit)
+    roots, usual = np.sqrt(slots.normalised(seen.counts[:, large])), usual_share(state.logit)
+    gaps = np.sqrt(np.maximum(1.0 - roots.T @ roots, 0.0))
+    np.fill_diagonal(gaps, 1.0)
     near, events, gone = np.full(len(state.ids), -1, np.int64), [], []
-    for i in large:
-        others = large[large != i]
-        gap = hellinger(now[:, i], now[:, others]) if len(others) else np.ones(1)
+    for i, gap in zip(large, gaps, strict=True):
         if gap.min() >= SAME:
             continue
-        j = others[gap.argmin()]
+        j = large[gap.argmin()]
         near[i] = state.ids[j]
         smaller = (seen.share[i], -i) < (seen.share[j], -j)
         if state.near[i] == state.ids[j] and smaller and j not in gone:
