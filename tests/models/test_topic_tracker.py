@@ -146,6 +146,30 @@ def test_topics_that_are_equal_in_two_slices_are_merged_into_the_larger():
     assert gone == [1]
 
 
+def test_a_topic_whose_words_another_one_has_taken_is_merged_and_not_asleep():
+    state = TopicTracker(n_topics=3, n_sweeps=3, random_state=0).fit(np.ones((20, 10))).state_
+    memory = np.zeros((10, 3), np.float32)
+    memory[:5, 0], memory[5:, 1], memory[8:, 2] = 0.2, 0.2, 0.5
+    state = state._replace(memory=memory)
+    asleep = lineage.Event("dormant", int(state.ids[0]), 0, 0.3, 0.0, -1, np.nan)
+
+    def judged(now, memory=memory):
+        counts = np.zeros((10, 3))
+        counts[:, 1], counts[8:, 2] = now, 300.0
+        share = counts.sum(axis=0) / counts.sum()
+        seen = lineage.Measured(counts, share, share, share)
+        return lineage.absorbed(state._replace(memory=memory), seen, [asleep], 200.0)
+
+    (event,), gone = judged(np.full(10, 60.0))  # topic 1 speaks of both now
+    assert (event.kind, event.id, event.other, gone) == ("merged", 0, 1, [0])
+    assert event.evidence < 0.6
+    assert judged(np.repeat([0.0, 120.0], 5)) == ([asleep], []), "its words are gone"
+    twins = memory.copy()
+    twins[:, 1] = twins[:, 0]
+    (event,), gone = judged(np.repeat([120.0, 0.0], 5), twins)  # there were two of the same
+    assert (event.kind, event.other, gone) == ("merged", 1, [0])
+
+
 def test_a_topic_that_stays_away_dies_and_is_known_when_it_comes_back():
     rng = np.random.default_rng(1)
     phi = rng.dirichlet(np.full(100, 0.1), 4)

@@ -266,7 +266,9 @@ def _lives(
         last = max(gone, key=lambda k: before.logit[k])
         gone = [k for k in gone if k != last]
         events = [e for e in events if e.column != last]
+    events, taken = lineage.absorbed(before, seen, events, p.min_tokens)
     near, merged, given_up = lineage.mergers(before, seen, p.min_tokens)
+    given_up += [k for k in taken if k not in given_up]
     for k in gone:
         after = slots.archived(after, k)
     asleep = silent > 0  # what is usual for a topic is what it is when awake
@@ -274,7 +276,7 @@ def _lives(
         silent=silent, near=near, logit=np.where(asleep, before.logit, after.logit),
         logit_doubt=np.where(asleep, before.logit_doubt, after.logit_doubt),
     )  # fmt: skip
-    events += [e for e in merged if e.column not in gone]
+    events += [e for e in merged if e.column not in (*gone, *taken)]
     keep = np.setdiff1d(np.arange(len(before.ids)), [*gone, *given_up])
     after = slots.take_topics(after, keep)
     born = {}
