@@ -110,6 +110,13 @@ def online(data: Stream, k: int, seed: int) -> Iterator[Any]:
 
 
 def dt_model(data: Stream, k: int, seed: int, sweeps: int = 100) -> Iterator[Any]:
+    model, n_terms = dt_begun(data, k, seed)
+    model.train(sweeps, workers=1)
+    return dt_topics(model, len(data.train), n_terms)
+
+
+def dt_begun(data: Stream, k: int, seed: int) -> tuple[Any, int]:
+    """A DTModel that has its documents and has learned nothing yet."""
     import tomotopy
 
     model = tomotopy.DTModel(k=k, t=len(data.train), seed=seed + 1)
@@ -117,13 +124,16 @@ def dt_model(data: Stream, k: int, seed: int, sweeps: int = 100) -> Iterator[Any
     for t, corpus in enumerate(data.train):
         for words in documents(corpus, names):
             model.add_doc(words, timepoint=t)
-    model.train(sweeps, workers=1)
+    return model, len(names)
+
+
+def dt_topics(model: Any, n_slices: int, n_terms: int) -> Iterator[Any]:
     place = np.array([int(w) for w in model.used_vocabs])
-    for t in range(len(data.train)):
-        phi = np.full((k, len(names)), 1e-9)
-        for i in range(k):
+    for t in range(n_slices):
+        phi = np.full((model.k, n_terms), 1e-9)
+        for i in range(model.k):
             phi[i, place] = model.get_topic_word_dist(i, timepoint=t)
-        yield np.arange(k), phi / phi.sum(axis=1, keepdims=True)
+        yield np.arange(model.k), phi / phi.sum(axis=1, keepdims=True)
 
 
 def lda_seq(data: Stream, k: int, seed: int) -> Iterator[Any]:
@@ -183,6 +193,12 @@ def same_index(before: Any, now: Any) -> list[bool]:
     return [old_ids[row.argmax()] == i for i, row in zip(ids, gap, strict=True) if i in old_ids]
 
 
+def coherence(found: list[Any], data: Stream) -> float:
+    """Mean NPMI of the topics of about four slices."""
+    looked = found[:: max(len(found) // 4, 1)]
+    return float(np.mean([npmi(phi, data.whole.counts, top_n=10).mean() for _, phi in looked]))
+
+
 def measured(
     data: Stream, run: Callable[..., Iterator[Any]], k: int, seed: int
 ) -> dict[str, float]:
@@ -194,11 +210,9 @@ def measured(
         begun = time.process_time()
     scores = [completion(phi, test) for (_, phi), test in zip(found, data.test, strict=True)]
     same = [s for a, b in pairwise(found) for s in same_index(a, b)]
-    looked = found[:: max(len(found) // 4, 1)]
-    coherence = [npmi(phi, data.whole.counts, top_n=10).mean() for _, phi in looked]
     return {
         "completion": sum(s for s, _ in scores) / sum(n for _, n in scores),
-        "identity": float(np.mean(same)), "coherence": float(np.mean(coherence)), "seconds": spent,
+        "identity": float(np.mean(same)), "coherence": coherence(found, data), "seconds": spent,
     }  # fmt: skip
 
 
@@ -254,6 +268,25 @@ def table(data: Stream, k: int, seed: int, models: tuple[str, ...]) -> None:
             f"{found['seconds']:.1f} | {found['seconds'] / first:.1f} |",
             flush=True,
         )
+
+
+SWEEPS = (10, 30, 100, 200, 300, 500, 1000)
+
+
+def sweeps(data: Stream, seed: int, most: int) -> None:
+    """How many sweeps DTModel needs: its held-out likelihood along one training."""
+    model, n_terms = dt_begun(data, TOPICS, seed)
+    print(f"\n### {data.name}: DTModel\n\n| sweeps | held-out ln p a token | coherence | CPU s |")
+    print("| --- | --- | --- | --- |")
+    spent, done = 0.0, 0
+    for n in (n for n in SWEEPS if n <= most):
+        begun = time.process_time()
+        model.train(n - done, workers=1)
+        spent, done = spent + time.process_time() - begun, n
+        found = list(dt_topics(model, len(data.train), n_terms))
+        scores = [completion(phi, test) for (_, phi), test in zip(found, data.test, strict=True)]
+        mean = sum(s for s, _ in scores) / sum(n for _, n in scores)
+        print(f"| {n:,} | {mean:.3f} | {coherence(found, data):.3f} | {spent:.1f} |", flush=True)
 
 
 def warm() -> None:
@@ -329,7 +362,7 @@ def _alarms(name: str, models: list[TopicTracker]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=("quality", "events", "quiet"))
+    parser.add_argument("--only", choices=("quality", "sweeps", "events", "quiet"))
     parser.add_argument("--data", action="append", choices=tuple(WIDTHS))
     parser.add_argument(
         "--models", nargs="+", choices=tuple(MODELS), help="of the large tables; else all"
@@ -338,11 +371,15 @@ def main() -> None:
         "--small", action="store_true", help="the size that LdaSeqModel can do, alone"
     )
     parser.add_argument("--max-docs", type=int, default=3000)
+    parser.add_argument("--most-sweeps", type=int, default=1000, help="of --only sweeps")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     if given.only in (None, "quality"):
         for name in given.data or WIDTHS:
             quality(stream(name, given.max_docs), given.models, given.small, given.seed)
+    if given.only in (None, "sweeps"):
+        for name in given.data or WIDTHS:
+            sweeps(stream(name, given.max_docs), given.seed, given.most_sweeps)
     if given.only in (None, "events"):
         events(given.seed)
     if given.only in (None, "quiet"):

@@ -215,6 +215,17 @@ def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp
     assert "was not begun with" in done.stderr
 
 
+def test_a_start_between_a_rotation_and_the_new_file(invoke, models, tmp_path):
+    path = written(tmp_path / "docs.jsonl", lines(20))
+    words = ["stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "--block", "32"]
+    invoke(*words)
+    path.rename(tmp_path / "docs.jsonl.1")
+    assert "Done" in invoke(*words).stderr
+    written(path, lines(5, 20))
+    invoke(*words)
+    assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 25
+
+
 def test_mistakes(invoke, models, files, tmp_path):
     written(tmp_path / "docs.jsonl", lines(10))
     topics = models / "topics.bayou"

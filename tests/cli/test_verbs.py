@@ -142,6 +142,7 @@ def test_doctor(invoke, monkeypatch, tmp_path):
     done = invoke("doctor")
     assert "a trial fit" in done.stdout
     assert "BAD" not in done.stdout
+    assert {"frames", "languages", "report", "redis", "sql"} <= set(done.stdout.split())
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert "NUMBA_CACHE_DIR" in invoke("doctor", "--json", code=1).stdout

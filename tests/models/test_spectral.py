@@ -217,6 +217,7 @@ def test_a_stream_keeps_its_number_of_topics():
 def test_a_tracker_starts_from_the_spectral_answer():
     corpus, truth = sample_lda(400, 4, 60, doc_length=40, seed=3)
     settings = {"n_topics": 4, "n_sweeps": 4, "n_starts": 1, "random_state": 0}
+    settings |= {"inference": "snapshot"}
     error = {
         start: matched_l1(
             truth.topics, TopicTracker(start=start, **settings).fit(corpus).components_

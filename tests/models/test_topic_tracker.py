@@ -37,7 +37,7 @@ def small(n_docs=40, n_terms=30, seed=0, **beside):
 def test_one_slice_is_lda_draw_for_draw(inference, news):
     corpus = news[0][:60]
     one = LDA(n_topics=4, inference=inference, n_sweeps=20, burn_in=10, random_state=3).fit(corpus)
-    how = {"n_topics": 4, "n_sweeps": 20, "n_starts": 1, "random_state": 3}
+    how = {"n_topics": 4, "n_sweeps": 20, "n_starts": 1, "beta": 0.01, "random_state": 3}
     two = TopicTracker(inference=inference, **how).fit(corpus)
     np.testing.assert_allclose(two.components_, one.components_, rtol=2e-6)
     np.testing.assert_array_equal(
@@ -48,6 +48,7 @@ def test_one_slice_is_lda_draw_for_draw(inference, news):
 def test_strength_without_end_freezes_the_topics_and_rho_zero_the_memory(news):
     corpus = news[0][:100]
     kind = {"n_topics": 4, "n_sweeps": 10, "slice_by": 50, "random_state": 0, "n_spare": 0}
+    kind |= {"beta": 0.01}
     frozen = TopicTracker(strength=1e12, **kind).fit(corpus)
     first = TopicTracker(**kind).fit(corpus[:50])
     np.testing.assert_allclose(frozen.state_.rows, first.state_.memory, atol=1e-6)
@@ -79,11 +80,15 @@ def test_the_thesis_and_olda(news):
 # -- identity ------------------------------------------------------------------------------------
 
 
-def test_topics_keep_their_numbers_over_slices_and_after_an_absence():
+@pytest.mark.parametrize("inference", ["fast", "snapshot"])
+def test_topics_keep_their_numbers_over_slices_and_after_an_absence(inference):
+    """With the beta of the handbook; one that is learned is nearer the truth's 0.05 and smooths more."""
     found = []
     for seed in range(3):
         slices, truth = sim.simulated(seed)
-        model = TopicTracker(n_topics=sim.N_TOPICS, random_state=seed)
+        model = TopicTracker(
+            n_topics=sim.N_TOPICS, inference=inference, beta=0.01, random_state=seed
+        )
         found.append(sim.identity(model, slices, truth))
         kinds = [(a.kind, a.slice) for a in model.lineage_]
         assert ("dormant", 3) in kinds
@@ -139,6 +144,30 @@ def test_topics_that_are_equal_in_two_slices_are_merged_into_the_larger():
     near, events, gone = lineage.mergers(state._replace(near=near), seen, 200.0)
     assert [(e.kind, e.id, e.other) for e in events] == [("merged", 1, 0)]
     assert gone == [1]
+
+
+def test_a_topic_whose_words_another_one_has_taken_is_merged_and_not_asleep():
+    state = TopicTracker(n_topics=3, n_sweeps=3, random_state=0).fit(np.ones((20, 10))).state_
+    memory = np.zeros((10, 3), np.float32)
+    memory[:5, 0], memory[5:, 1], memory[8:, 2] = 0.2, 0.2, 0.5
+    state = state._replace(memory=memory)
+    asleep = lineage.Event("dormant", int(state.ids[0]), 0, 0.3, 0.0, -1, np.nan)
+
+    def judged(now, memory=memory):
+        counts = np.zeros((10, 3))
+        counts[:, 1], counts[8:, 2] = now, 300.0
+        share = counts.sum(axis=0) / counts.sum()
+        seen = lineage.Measured(counts, share, share, share)
+        return lineage.absorbed(state._replace(memory=memory), seen, [asleep], 200.0)
+
+    (event,), gone = judged(np.full(10, 60.0))  # topic 1 speaks of both now
+    assert (event.kind, event.id, event.other, gone) == ("merged", 0, 1, [0])
+    assert event.evidence < 0.6
+    assert judged(np.repeat([0.0, 120.0], 5)) == ([asleep], []), "its words are gone"
+    twins = memory.copy()
+    twins[:, 1] = twins[:, 0]
+    (event,), gone = judged(np.repeat([120.0, 0.0], 5), twins)  # there were two of the same
+    assert (event.kind, event.other, gone) == ("merged", 1, [0])
 
 
 def test_a_topic_that_stays_away_dies_and_is_known_when_it_comes_back():

@@ -31,7 +31,11 @@ def em_step(X, n_dk, n_vk, alpha, beta):
 
 def cavity_step(X, n_dk, n_vk, alpha, beta):
     """A plain step for documents, then CVB0 that removes a token's own share from its document."""
-    rows = topic_rows(n_vk, beta)
+    return cavity_under(X, n_dk, topic_rows(n_vk, beta), alpha)
+
+
+def cavity_under(X, n_dk, rows, alpha):
+    """The same under topics that are given."""
     r = responsibilities(n_dk, rows, alpha)
     n_dk = sums(X, r)[0]
     own = r * np.minimum(X, 1.0)[:, :, None]

@@ -23,6 +23,8 @@ _EXTRAS = {  # extra: the modules it brings
     "frames": ("pandas", "polars", "pyarrow"),
     "languages": ("stopwordsiso",),
     "report": ("jinja2",),
+    "redis": ("redis",),
+    "sql": ("sqlalchemy", "psycopg"),
 }
 
 

@@ -52,6 +52,7 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,
+    time: options.Time = None,
     id: options.Id = None,
     format: Annotated[
         str | None,
@@ -175,6 +176,17 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
             rich_help_panel=_SAFETY,
         ),
     ] = None,
+    alerts: Annotated[
+        str | None,
+        typer.Option(
+            "--alerts",
+            metavar="PLACE",
+            help="Alerts of a tracker, each once: as --output.",
+            rich_help_panel="Telling",
+        ),
+    ] = None,
+    on_alert: options.OnAlert = None,
+    webhook: options.Webhook = None,
     metrics: Annotated[
         Path | None,
         typer.Option(
@@ -211,13 +223,14 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
 ) -> None:
     """Learn from a stream and answer it; killed at any moment, it goes on as if it had not been.
 
-    MODEL is one of a stream, such as online-lda or online-med-lda, and stays as it is;
-    what it becomes is in the --state folder. The same command once more goes on
-    where the last one was. Words and labels that are new become the model's own.
+    MODEL is one of a stream, such as online-lda or online-med-lda, or a tracker, and
+    stays as it is; what it becomes is in the --state folder. The same command once more
+    goes on where the last one was. Words and labels that are new become the model's own.
 
     Example: bayou stream news.bayou mail.jsonl -f -o answers.jsonl
     """
     from bayou.cli.stream_run import Plan, run
+    from bayou.cli.telling import hooks_of
     from bayou.data.records import check_options
     from bayou.data.streams.places import Wanted
 
@@ -230,11 +243,13 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
         raise typer.BadParameter("--closed has no use for " + ", ".join(growth))
     plan = Plan(
         model, source, out or [], state, dead_letters or state / "dead-letters.jsonl",
-        {"text": text, "label": label, "target": target, "id": id}, label_separator, top or None,
+        {"text": text, "label": label, "target": target, "id": id}
+        | ({} if time is None else {"time": time}), label_separator, top or None,
         block, remember, closed, growth,
         Wanted(format, follow, key, group, overlap, check_options(encoding_errors, max_line_bytes)),
         {"every_docs": checkpoint_docs, "every_seconds": checkpoint_seconds,
          "report_seconds": report_seconds}, keep, metrics, metrics_port, threads,
+        alerts, hooks_of(on_alert, webhook),
     )  # fmt: skip
     with interrupt.Brake(voice) as brake, _terminated() as term:
         ended = run(plan, voice, lambda: brake.pressed or term.is_set())

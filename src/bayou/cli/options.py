@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 _COLUMNS, _INPUT, _RUN = "Columns of the input", "Reading", "Running"
+_TELLING = "Telling"
 
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV, Parquet or a folder; - is stdin.")
@@ -58,6 +59,21 @@ Time = Annotated[
         metavar="NAME",
         help="Where its date is.",
         rich_help_panel=_COLUMNS,
+    ),
+]
+OnAlert = Annotated[
+    str | None,
+    typer.Option(
+        "--on-alert",
+        metavar="CMD",
+        help="Run this for each alert, its JSON on stdin.",
+        rich_help_panel=_TELLING,
+    ),
+]
+Webhook = Annotated[
+    str | None,
+    typer.Option(
+        "--webhook", metavar="URL", help="Post each alert here.", rich_help_panel=_TELLING
     ),
 ]
 Id = Annotated[

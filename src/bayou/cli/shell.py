@@ -32,6 +32,7 @@ _HINTS = {
 # The library speaks of its arguments; here they are flags.
 _AS_FLAGS = (
     (re.compile(r"\bwith (text|label|target|time|id)="), r"with --\1"),
+    (re.compile(r"\bgive time=, or slice_by= a number\b"), "give --time, or --slice a number"),
     (re.compile(r'\bpass (target|time)=""'), r'pass --\1 ""'),
     (re.compile(r"\bpass format= one of"), "pass --format, one of"),
     (re.compile(r'pass encoding_errors="replace"'), "pass --encoding-errors replace"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayou.text_model import TextModel
 
 _SECONDS = 30.0  # between two checkpoints
+TRACKED = 256  # documents a block of a tracker, whose slices are cut by their own rule
 _BATCHES = 16  # mini-batches that are read at a time
 
 
@@ -32,10 +33,17 @@ def size_of(model: TextModel) -> int:
     from bayou.run.batches import CHUNK
 
     inner = getattr(model, "estimator_", model.estimator)
+    if is_tracker(inner):
+        return TRACKED
     size = int(inner._checked_parameters().batch_size)
     if not isinstance(inner, OnlineSupervised):
         return _BATCHES * size
     return min(_BATCHES, max(CHUNK // size, 1)) * size
+
+
+def is_tracker(estimator: Any) -> bool:
+    """Whether a model learns slices of time."""
+    return hasattr(type(estimator), "slices_")
 
 
 def seen(model: TextModel) -> int:
@@ -48,7 +56,7 @@ def seen(model: TextModel) -> int:
 def check_able(model: TextModel, path: Any) -> None:
     """Refuse a model that cannot go on learning."""
     if hasattr(model, "partial_fit"):
-        if not hasattr(type(model.estimator_), "slices_"):
+        if not is_tracker(model.estimator_):
             return
         raise typer.BadParameter(
             f"{path} learns slices of time; go on with `bayou track FILE --from {path}`",

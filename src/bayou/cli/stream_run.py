@@ -9,13 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import typer
+
 from bayou.cli import model_file, stream
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
+    from bayou.cli.streaming import Task
+    from bayou.cli.watching import Watch
     from bayou.data.growing import Growth
     from bayou.data.streams.places import Wanted
+    from bayou.run.hooks import Hook
     from bayou.run.ingest import Ingest, Policy
     from bayou.run.journal import Journal, Kept
     from bayou.text_model import TextModel
@@ -32,7 +37,7 @@ class Plan(NamedTuple):
     outputs: list[str]
     state: Path
     dead_letters: Path
-    columns: dict[str, str | None]  # text, label, target, id
+    columns: dict[str, str | None]  # text, label, target, id; time where it was given
     separator: str | None
     top: int | None
     block: int | None
@@ -45,6 +50,8 @@ class Plan(NamedTuple):
     metrics: Path | None
     port: int | None
     threads: int | None
+    alerts: str | None
+    hooks: list[Hook]
 
 
 def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
@@ -57,7 +64,7 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
     try:
         kept = journal.newest()
         learner = _learner(plan, kept)
-        loop = _made(plan, learner, journal, stopped)
+        loop = _made(plan, learner, journal, stopped, voice)
 
         def told(remark: str) -> None:
             voice.say(remark)
@@ -135,6 +142,8 @@ def _learner(plan: Plan, kept: Kept | None) -> TextModel:
         learner.estimator_.set_params(n_threads=plan.threads)
         return learner
     learner = model_file.load_text_model(plan.model, plan.threads)
+    if stream.is_tracker(learner.estimator_):
+        return learner  # it finds its own words
     stream.check_able(learner, plan.model)
     learner.growth = None if plan.closed else _growth(plan, learner)
     learner._open_again()  # so that the first checkpoint knows of it
@@ -153,22 +162,59 @@ def _growth(plan: Plan, learner: TextModel) -> Growth:
     return Growth(**{**usual, **own, **plan.growth})
 
 
-def _made(plan: Plan, learner: TextModel, journal: Journal, stopped: Callable[[], bool]) -> Ingest:
+def _made(
+    plan: Plan,
+    learner: TextModel,
+    journal: Journal,
+    stopped: Callable[[], bool],
+    voice: Voice,
+) -> Ingest:
     """Source, sinks, model and loop, put together."""
-    from bayou.cli.streaming import Task
     from bayou.data.streams import places
     from bayou.data.streams.sinks import JsonLines
     from bayou.run.ingest import Ingest, Policy
 
-    text, label, target, id_ = plan.columns.values()
-    columns = stream.columns_of(learner, text or "text", label, target)._replace(id=id_)
-    task = Task(learner, columns, plan.separator or None, plan.top)
     policy = Policy(plan.block or stream.size_of(learner), plan.remember, **plan.policy)
     source = places.open_source(plan.sources, plan.wanted)
     sinks = [*map(places.open_sink, plan.outputs), JsonLines(str(plan.dead_letters))]
-    settings = _settings(plan, policy, source.name, [sink.name for sink in sinks])
-    work = task.work(bool(plan.outputs))
-    return Ingest(source, sinks, journal, work, policy, settings, stopped)
+    told = None if plan.alerts is None else places.open_sink(plan.alerts)
+    names = [sink.name for sink in (*sinks, *([told] if told is not None else []))]
+    settings = _settings(plan, policy, source.name, names)
+    work = _task(plan, learner, voice).work(bool(plan.outputs))
+    return Ingest(source, sinks, journal, work, policy, settings, stopped, alerts=told)
+
+
+def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
+    """What is done with documents: by a tracker, which needs their times, or by any other model."""
+    from bayou.cli.streaming import Task
+    from bayou.cli.telling import pass_on, told
+    from bayou.cli.watching import Watch
+
+    text, label, target, id_ = (plan.columns[name] for name in ("text", "label", "target", "id"))
+    time = plan.columns.get("time")
+    columns = stream.columns_of(learner, text or "text", label, target)._replace(id=id_)
+    if not stream.is_tracker(learner.estimator_):
+        if time is not None or plan.alerts is not None or plan.hooks:
+            raise typer.BadParameter(
+                f"{plan.model} has no slices of time and no alerts of topics; leave out --time, --alerts, "
+                "--on-alert and --webhook, or make a tracker with `bayou track -o`",
+                param_hint="MODEL",
+            )
+        return Task(learner, columns, plan.separator or None, plan.top)
+    if plan.closed or plan.growth:
+        raise typer.BadParameter(
+            "a tracker keeps account of its own words, as it was made to; leave out --closed, --max-terms, "
+            "--min-docs and --memory",
+            param_hint="MODEL",
+        )
+    dated = isinstance(learner.estimator_.slice_by, str)
+
+    def tell(alert: Any) -> None:
+        voice.say(told(alert))
+        pass_on(alert.to_json(), plan.hooks, voice)
+
+    named = time if time is not None or dated else ""
+    return Watch(learner, columns._replace(time=named), plan.top, tell)
 
 
 def _settings(plan: Plan, policy: Policy, source: str, outputs: list[str]) -> dict[str, Any]:

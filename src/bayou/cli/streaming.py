@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayou.cli import answers, stream
 from bayou.cli.predict import rows
@@ -60,7 +61,7 @@ class Task:
                 name in record or columns.id is None
             ):  # as a table would have it, in a third of the time
                 tokens = next(self.model.vectorizer_.tokens([text]))
-                return _given(record.get(name)), Document(tokens, [], math.nan)
+                return given_id(record.get(name)), Document(tokens, [], math.nan)
         if columns.label and columns.label not in record:
             columns = columns._replace(label="")  # nothing is known of it
         if columns.target and columns.target not in record:
@@ -71,7 +72,7 @@ class Task:
         tokens = next(self.model.vectorizer_.tokens([text]))
         labels = self._labels(fields["labels"][0]) if "labels" in fields else []
         target = self._target(fields["targets"][0]) if "targets" in fields else math.nan
-        return _given(fields.get("ids", [None])[0]), Document(tokens, labels, target)
+        return given_id(fields.get("ids", [None])[0]), Document(tokens, labels, target)
 
     def _labels(self, value: Any) -> list[str]:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -116,15 +117,19 @@ class Task:
         tokens = model.estimator_.posterior_.topic_tokens
         known, unknown = model.n_known_ - self._met[0], model.n_unknown_ - self._met[1]
         self._met = (model.n_known_, model.n_unknown_)
-        least = _LIVE * tokens.sum() / max(len(tokens), 1)
         return {
-            "live_topics": float(np.count_nonzero(tokens > least)),
+            "live_topics": live_topics(tokens),
             "vocabulary_terms": float(len(model.vocabulary_)),
             "unknown_share": unknown / max(known + unknown, 1),
         }
 
 
-def _given(id_: Any) -> Any:
+def live_topics(tokens: NDArray[np.float64]) -> float:
+    """Topics with at least a tenth of an even share of the tokens."""
+    return float(np.count_nonzero(tokens > _LIVE * tokens.sum() / max(len(tokens), 1)))
+
+
+def given_id(id_: Any) -> Any:
     """An id, or None for an empty field: documents without one are not the same document."""
     return None if id_ == "" else id_
 

@@ -36,7 +36,7 @@ class Teller:
         self.kept: dict[str, str] = {}  # of documents that alerts name
         self.n_docs = 0
         self._lines: Any = None
-        self._path = alerts
+        self.path = alerts
         if alerts is not None and alerts != output.STDOUT:
             output.check_writable(alerts, "--alerts")
             self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
@@ -57,7 +57,7 @@ class Teller:
                 self._prune()
                 if brake.pressed:
                     return True
-            if not keep_open:
+            if not keep_open and hasattr(self.model, "_intake"):
                 with brake:
                     self.model.flush()
         except KeyboardInterrupt:
@@ -89,17 +89,14 @@ class Teller:
         for name in alert.docs:
             if name in self.texts:
                 self.kept[name] = self.texts[name]
-        if self._path == output.STDOUT:
+        if self.path == output.STDOUT:
             typer.echo(line)
         else:
             typer.echo(told(alert))
         if self._lines is not None:
             self._lines.write(line + "\n")
             self._lines.flush()
-        for hook in self.hooks:
-            problem = hook(line)
-            if problem is not None:
-                self.voice.say(f"The alert was not passed on: {problem}")
+        pass_on(line, self.hooks, self.voice)
 
     def _prune(self) -> None:
         """Forget the texts of slices that are over."""
@@ -107,6 +104,30 @@ class Teller:
             parts = self.model._intake.waiting.values()
             waiting = {name for part in parts for corpus in part for name in corpus.ids or ()}
             self.texts = {name: text for name, text in self.texts.items() if name in waiting}
+
+
+def hooks_of(on_alert: str | None, webhook: str | None) -> list[Hook]:
+    """What is to be done with alerts, as given on the command line."""
+    from bayou.run import hooks
+
+    out = []
+    for given, make, flag in (
+        (on_alert, hooks.command, "--on-alert"), (webhook, hooks.webhook, "--webhook")
+    ):  # fmt: skip
+        if given is not None:
+            try:
+                out.append(make(given))
+            except ValueError as error:
+                raise typer.BadParameter(str(error), param_hint=flag) from None
+    return out
+
+
+def pass_on(line: str, hooks: list[Hook], voice: Voice) -> None:
+    """An alert as JSON to every hook; one that fails is reported and stops nothing."""
+    for hook in hooks:
+        problem = hook(line)
+        if problem is not None:
+            voice.say(f"The alert was not passed on: {problem}")
 
 
 def told(alert: Any) -> str:
@@ -118,6 +139,40 @@ def told(alert: Any) -> str:
         shares = f"  {alert.before:.1%} -> {alert.after:.1%}"
     more = f" ({alert.other})" if alert.other >= 0 else ""
     return f"{alert.date:<12} {alert.kind:<9} {who:<10}{more}{shares}  {words}"
+
+
+def several(n: int, what: str) -> str:
+    """A number of things."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def account(model: TopicTracker, n_docs: int) -> str:
+    """What was read and found, in a sentence."""
+    parts = (
+        (model.state_.step, "slice"),
+        (len(model.alerts()), "alert"),
+        (len(model.topic_ids_), "topic"),
+    )
+    found = ", ".join(several(n, what) for n, what in parts)
+    n = model.n_waiting_
+    waiting = (
+        f"; {several(n, 'document')} {'waits' if n == 1 else 'wait'} for the slice to end"
+        if n
+        else ""
+    )
+    return f"{several(n_docs, 'document')} in {found}{waiting}"
+
+
+def topics_of(model: TopicTracker) -> Iterator[str]:
+    """The topics as they stand, the largest first: number, share of the last slice, words."""
+    state, names = model.state_, model.topic_names_
+    shares = state.tokens / max(float(state.tokens.sum()), 1e-12)
+    terms = model.top_terms(8)
+    for k in (-shares).argsort(kind="stable"):
+        id_ = int(state.ids[k])
+        asleep = "  asleep" if state.silent[k] else ""
+        who = f"topic {id_}" + (f" ({names[id_]})" if id_ in names else "")
+        yield f"{who:<11} {shares[k]:>6.1%}{asleep}  {' '.join(terms[k])}"
 
 
 def judged(alerts: list[Any]) -> Iterator[str]:

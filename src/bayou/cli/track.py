@@ -17,9 +17,8 @@ from bayou.data.errors import DataError
 if TYPE_CHECKING:
     from bayou.data.text import Vectorizer
     from bayou.models.topic_tracker import TopicTracker
-    from bayou.run.hooks import Hook
 
-_WORDS, _RUN, _TELL = "Words", "Running", "Telling"
+_WORDS = "Words"
 
 
 def track(  # one parameter a flag
@@ -49,17 +48,8 @@ def track(  # one parameter a flag
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Leave the last slice open for more documents.")
     ] = False,
-    on_alert: Annotated[
-        str | None,
-        typer.Option(
-            "--on-alert", metavar="CMD", help="Run this for each alert, its JSON on stdin.",
-            rich_help_panel=_TELL,
-        ),
-    ] = None,
-    webhook: Annotated[
-        str | None,
-        typer.Option("--webhook", metavar="URL", help="Post each alert here.", rich_help_panel=_TELL),
-    ] = None,
+    on_alert: options.OnAlert = None,
+    webhook: options.Webhook = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="What the report is called.")
     ] = None,
@@ -119,7 +109,7 @@ def track(  # one parameter a flag
             output.check_writable(path, flag)
     if report is not None:
         available()
-    hooks = _hooks(on_alert, webhook)
+    hooks = telling.hooks_of(on_alert, webhook)
     if begin is not None:
         model, vectorizer = _loaded(begin, threads)
     else:
@@ -146,22 +136,19 @@ def _kind() -> Any:
 
 
 def _width(text: str) -> int | str:
-    return int(text) if text.strip().isdigit() else text
+    """What --slice says, as the tracker has it."""
+    from bayou.data.calendar import UNITS, parse_width
 
-
-def _hooks(on_alert: str | None, webhook: str | None) -> list[Hook]:
-    from bayou.run import hooks
-
-    out = []
-    for given, make, flag in (
-        (on_alert, hooks.command, "--on-alert"), (webhook, hooks.webhook, "--webhook")
-    ):  # fmt: skip
-        if given is not None:
-            try:
-                out.append(make(given))
-            except ValueError as error:
-                raise typer.BadParameter(str(error), param_hint=flag) from None
-    return out
+    width = int(text) if text.strip().isdigit() else text
+    try:
+        parse_width(width)
+    except ValueError:
+        raise typer.BadParameter(
+            f"a slice is a number of documents, or a time such as {', '.join(UNITS)} or '5 years'; "
+            f"got {text!r}",
+            param_hint="--slice",
+        ) from None
+    return width
 
 
 def _loaded(path: Path, threads: int | None) -> tuple[TopicTracker, Vectorizer]:
@@ -184,14 +171,19 @@ def _leave(
     """Say what was learned, write what was asked for, and judge a stream whose truth is known."""
     model = teller.model
     if not hasattr(model, "state_"):
+        if not teller.n_docs or not hasattr(model, "_intake"):
+            raise DataError(
+                f"there are no words in {telling.several(teller.n_docs, 'document')}; name the right column "
+                "with --text, or give --stop-words none"
+            )
         raise DataError(
-            f"none of the slices is over after {teller.n_docs:,} documents; give more documents or a "
-            "shorter --slice"
+            f"no slice is over after {telling.several(teller.n_docs, 'document')}; give more documents, a "
+            "shorter --slice, or a smaller --min-df"
         )
-    voice.say(
-        f"{teller.n_docs:,} documents in {model.state_.step} slices, {len(model.alerts())} alerts, "
-        f"{len(model.topic_ids_)} topics; {model.n_waiting_} documents wait for their slice to end"
-    )
+    if teller.path != output.STDOUT:
+        for line in telling.topics_of(model):
+            typer.echo(line)
+    voice.say(telling.account(model, teller.n_docs))
     if out is not None:
         _text_model(teller).save(out)
         voice.say(f"Saved to {out}")

@@ -1,7 +1,7 @@
 """A vocabulary that grows with a stream of documents, up to a cap, and forgets terms that died out."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,5 +180,5 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
 def over(corpus: Corpus, terms: Vocabulary) -> CSR:
     """The counts in the columns of ``terms``; those of other terms are left out."""
     mine = corpus.vocabulary or ()
-    columns = np.array([terms.get(name, -1) for name in mine], np.int64)
+    columns = np.fromiter(map(terms.numbers.get, mine, repeat(-1)), np.int64, len(mine))
     return moved(corpus.counts, columns, len(terms))

@@ -34,6 +34,7 @@ _SUFFIXES = {
 }
 FORMATS = (*dict.fromkeys(_SUFFIXES.values()), "uci", "folder")
 MATRIX_FORMATS = ("svmlight", "uci")
+_KNOWN = f"pass format= one of {', '.join(FORMATS)}"
 
 
 class Options(NamedTuple):
@@ -65,20 +66,24 @@ def format_of(path: Source, given: str | None) -> str:
         if given not in FORMATS:
             raise DataError(f"unknown format {given!r}; known are {', '.join(FORMATS)}")
         return given
-    known = f"pass format= one of {', '.join(FORMATS)}"
     if os.fspath(path) == STDIN:
-        raise DataError(f"the format of standard input must be given: {known}")
+        raise DataError(f"the format of standard input must be given: {_KNOWN}")
     plain = Path(path)
     if plain.is_dir():
         return "folder"
     if not plain.exists():
         raise FileNotFoundError(f"no such file: {plain}")
+    return format_of_name(plain)
+
+
+def format_of_name(plain: Path) -> str:
+    """The format that the name of a file tells, whether the file is there or not."""
     name = plain.name.lower().removesuffix(".gz")
     if name.startswith("docword.") and name.endswith(".txt"):
         return "uci"
     found = _SUFFIXES.get(Path(name).suffix)
     if found is None:
-        raise DataError(f"{plain}: the name does not tell the format; {known}")
+        raise DataError(f"{plain}: the name does not tell the format; {_KNOWN}")
     return found
 
 

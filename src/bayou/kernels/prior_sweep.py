@@ -6,13 +6,10 @@ with the token removed from the counts. g_k is 1 for a topic that is learned. Fo
 is 0 and b_k is its distribution, so that the word factor is phi_vk itself.
 """
 
-import math
-
 import numpy as np
 
-from bayou.kernels.alias import pick_alias
 from bayou.kernels.compile import fast_jit, jit
-from bayou.kernels.rng import GOLDEN, QUIET, RESAMPLE, TOKEN, key, unit
+from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
 from bayou.kernels.token import count_document, pick, shift
 
 _ONE = np.float32(1.0)
@@ -62,66 +59,3 @@ def count_rows(rows, z, by_term, lo, hi, prior, gain, inv_topic):
             rows[v, k] += gain[k]
         for k in range(inv_topic.size):
             rows[v, k] *= inv_topic[k]
-
-
-@jit
-def divergence(counts, total, cells, n_cells, expected):
-    """JSD in bits between counts / total and ``expected``; ``cells`` lists those with any count.
-
-    A cell without counts adds q / 2, so that only cells with counts are looked at.
-    """
-    out, seen = 0.0, 0.0
-    for i in range(n_cells):
-        p, q = counts[cells[i]] / total, expected[cells[i]]
-        middle = 0.5 * (p + q)
-        out += 0.5 * p * math.log2(p / middle)
-        if q > 0.0:
-            out += 0.5 * q * math.log2(q / middle)
-        seen += q
-    return out + 0.5 * max(1.0 - seen, 0.0)
-
-
-@jit
-def quiet_divergences(out, lengths, expected, table, burst, seed, slice_, topic):
-    """JSD of slices in which nothing has changed, one for each entry of ``out``.
-
-    Every document of ``lengths`` tokens is drawn from an urn over the cells of ``expected``: a new draw
-    with probability A / (A + i), else one of its own i tokens again, A = ``burst``. ``table`` is an
-    alias table of ``expected``.
-    """
-    prob, alias = table
-    longest, total = 1, 0
-    for d in range(lengths.size):
-        longest = max(longest, lengths[d])
-        total += lengths[d]
-    urn = np.empty(longest, np.int64)
-    counts, cells = np.zeros(expected.size, np.int64), np.empty(expected.size, np.int64)
-    for r in range(out.size):
-        at, n_cells = key(seed, QUIET, slice_ * 65_536 + r, topic), 0
-        for d in range(lengths.size):
-            for i in range(lengths[d]):
-                at += GOLDEN
-                u = unit(at) * (burst + i)
-                if u < burst:
-                    cell = pick_alias(u / burst, prob, alias)
-                else:
-                    cell = urn[min(np.int64(u - burst), i - 1)]
-                urn[i] = cell
-                if counts[cell] == 0:
-                    cells[n_cells] = cell
-                    n_cells += 1
-                counts[cell] += 1
-        out[r] = divergence(counts, max(total, 1), cells, n_cells, expected)
-        for i in range(n_cells):
-            counts[cells[i]] = 0
-
-
-@jit
-def resample(n_docs, seed, number):
-    """How often each document is drawn when as many as there are are drawn with replacement."""
-    out = np.zeros(n_docs)
-    at = key(seed, RESAMPLE, number, 0)
-    for _ in range(n_docs):
-        at += GOLDEN
-        out[np.int64(unit(at) * n_docs)] += 1.0
-    return out

@@ -63,12 +63,16 @@ class TopicTracker(TopicEstimator):
         None makes one slice of each call.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None is min(0.1, 50 / K).
-    beta : float
-        Prior of a topic's terms beside its memory.
-    inference : {"snapshot", "gibbs"}
-        Documents against the counts of the sweep before, or exact, one token after the other.
-    n_sweeps, burn_in : int
-        Sweeps over a slice, and those before any is kept (None: half). Every fifth is kept.
+    beta : float or None
+        Prior of a topic's terms beside its memory. None learns it in every slice, by its evidence.
+    inference : {"fast", "snapshot", "gibbs"}
+        A few CVB0 passes and the mean of a few sampled sweeps; or sampled alone, documents against the
+        counts of the sweep before or, exact, one token after the other.
+    n_sweeps : int or None
+        Most CVB0 passes over a slice, or sweeps of a sampler. None is 3 passes, 30 over the first slice;
+        100 sweeps.
+    burn_in : int or None
+        Sweeps of a sampler before any is kept (None: half). Every fifth is kept.
     start : {"random", "spectral"}
         Where the first slice starts: anywhere, or at topics solved for from its moments (`SpectralLDA`).
     n_starts : int
@@ -141,9 +145,9 @@ class TopicTracker(TopicEstimator):
     n_topics: int = 20
     slice_by: int | str | None = None
     alpha: float | ArrayLike | None = None
-    beta: float = 0.01
-    inference: str = "snapshot"
-    n_sweeps: int = 100
+    beta: float | None = None
+    inference: str = "fast"
+    n_sweeps: int | None = None
     burn_in: int | None = None
     start: str = "random"
     n_starts: int = 3
@@ -412,10 +416,12 @@ class TopicTracker(TopicEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        check_parameters(p, ("n_topics", "n_sweeps", "n_starts", "min_docs"), ("beta", "max_time"))
+        check_parameters(p, ("n_topics", "n_sweeps", "n_starts", "min_docs"), ("max_time",))
+        if p.beta is not None:
+            check_parameters(p, (), ("beta",))
         parse_width(p.slice_by)
         resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
-        one_of("inference", p.inference, ("snapshot", "gibbs"))
+        one_of("inference", p.inference, ("fast", "snapshot", "gibbs"))
         one_of("start", p.start, ("random", "spectral"))
         one_of("scale", p.scale, ("strength", "counts"))
         one_of("late", p.late, ("next", "drop"))
@@ -435,8 +441,11 @@ class TopicTracker(TopicEstimator):
             number("fixed_strength", p.fixed_strength, 0.0)
         if p.burn_in is not None:
             whole("burn_in", p.burn_in, 0)
-            if p.burn_in >= p.n_sweeps:
-                raise ValueError(f"burn_in must be under n_sweeps = {p.n_sweeps}; got {p.burn_in}")
+            if p.inference == "fast":
+                raise ValueError("burn_in belongs to the samplers; leave it out with 'fast'")
+            most = p.n_sweeps or slice_step.SWEEPS[p.inference]
+            if p.burn_in >= most:
+                raise ValueError(f"burn_in must be under n_sweeps = {most}; got {p.burn_in}")
         if p.scale == "counts" and (p.window is not None or p.strength is not None):
             raise ValueError("scale='counts' has no strength and no window; leave them out")
         if p.fixed is not None and not isinstance(p.fixed, Mapping):

@@ -10,7 +10,7 @@ import numpy as np
 from bayou.parts import change, lineage, slots
 from bayou.parts.lineage import Event
 from bayou.parts.slice_step import Step
-from bayou.parts.topics import F64, I64, Pairs
+from bayou.parts.topics import F32, F64, I64, Pairs
 from bayou.parts.trail import N_TERMS, Alert
 
 N_WORDS = 8
@@ -78,14 +78,14 @@ def _emerging(step: Step) -> dict[int, list[int]]:
         return {}
     fresh = np.flatnonzero(judged.emerged & (step.before.hot == 0))
     fresh = fresh[np.argsort(judged.p_terms[fresh], kind="stable")]
-    counts = step.seen.counts
-    expected = np.zeros_like(counts)
-    n_known = len(step.before.ids)
-    memory = slots.normalised(step.before.memory)
-    expected[:, :n_known] = memory * counts[:, :n_known].sum(axis=0)
+    if not len(fresh):
+        return {}
+    counts, totals = step.seen.counts[fresh], step.seen.counts.sum(axis=0)
+    memory, n_known = step.before.memory, len(step.before.ids)
+    scale = totals[:n_known] / np.maximum(memory.sum(axis=0, dtype=np.float64), 1e-300)
+    counts[:, :n_known] -= memory[fresh] * scale
     out: dict[int, list[int]] = {}
-    for v in fresh:
-        excess = np.maximum(counts[v] - expected[v], 0.0)
+    for v, excess in zip(fresh, np.maximum(counts, 0.0), strict=True):
         born = [k for k in step.born if excess[k] > _NEWBORN * excess.sum()]
         out.setdefault(born[0] if born else int(excess.argmax()), []).append(int(v))
     return out
@@ -182,6 +182,13 @@ def _of_surprise(step: Step, here: Slice) -> list[Alert]:
     ]  # fmt: skip
 
 
+def _leading(values: F32, n: int) -> I64:
+    """Places of the ``n`` largest values, the largest first and among equals the first."""
+    least = np.partition(values, len(values) - n)[len(values) - n]
+    some = np.flatnonzero(values >= least)
+    return np.asarray(some[np.argsort(-values[some], kind="stable")][:n], np.int64)
+
+
 def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, Any]:
     """One row for every topic that has a column after the slice, for `trail.Courses`."""
     ids = step.state.ids
@@ -196,7 +203,7 @@ def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, 
 
     rows = step.state.rows
     n = min(N_TERMS, len(rows))
-    best = np.argsort(-rows, axis=0, kind="stable")[:n].T
+    best = [_leading(np.ascontiguousarray(column), n) for column in rows.T]
     terms = np.full((len(ids), N_TERMS), -1, np.int64)
     weights = np.zeros((len(ids), N_TERMS), np.float32)
     for i, top in enumerate(best):

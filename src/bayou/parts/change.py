@@ -20,10 +20,10 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from bayou.kernels import alias, prior_sweep
+from bayou.kernels import alias, quiet
 from bayou.parts.topics import F64, I64, U16, Each, Tokens
 
-N_NULL = 200  # slices without change that are drawn for each topic
+N_NULL = 60  # slices without change that are drawn for each topic
 LEAST_DOCS = 3  # that a term is in before it may be called emerging
 _LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
 _MEDIAN = 0.4549  # of a squared standard normal
@@ -72,11 +72,14 @@ def burstiness(found: Repeats, memory: F64, n_docs: int) -> float:
     if not len(lengths):
         return _MOST_A
     n = found.counts[keep]
+    often, n_once = n > 1, float((n == 1).sum())
+    n, q, once = n[often], q[keep][often], float(np.log(q[keep][~often]).sum())
 
     def surprise(log_a: float) -> float:
         a = math.exp(log_a)
         cells = gammaln(a * q + n) - gammaln(a * q)
-        return -float(cells.sum() + (gammaln(a) - gammaln(a + lengths)).sum())
+        own = n_once * log_a + once  # ln Gamma(a q + 1) - ln Gamma(a q) of terms used once
+        return -float(cells.sum() + own + (gammaln(a) - gammaln(a + lengths)).sum())
 
     bounds = (math.log(_LEAST_A), math.log(_MOST_A))
     best = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 0.01})
@@ -123,16 +126,15 @@ def _drift(
     expected = np.append(memory[own], max(memory[~own].sum(), 1e-9))
     expected /= expected.sum()
     cells = np.append(counts[own], counts[~own].sum())
-    used = np.flatnonzero(cells)
-    value = prior_sweep.divergence(cells, total, used, len(used), expected)
+    value = quiet.divergence(cells, total, expected)
     n = len(expected)
     table = np.empty(n), np.empty(n, np.int64)
     alias.build_alias_into(*table, expected, np.empty(n, np.int64), np.empty(n, np.int64))
-    quiet = np.empty(N_NULL)
-    prior_sweep.quiet_divergences(quiet, lengths, expected, table, burst, *key, topic)
-    logs = np.log(np.maximum(quiet, 1e-12))
+    drawn = np.empty(N_NULL)
+    quiet.divergences(drawn, lengths, expected, table, burst, *key, topic)
+    logs = np.log(np.maximum(drawn, 1e-12))
     affinity = np.sqrt(cells / total * expected).sum()
-    return value, quiet.mean(), max(logs.std(), 1e-3), math.sqrt(max(1.0 - affinity, 0.0))
+    return value, drawn.mean(), max(logs.std(), 1e-3), math.sqrt(max(1.0 - affinity, 0.0))
 
 
 def explained(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
@@ -161,7 +163,7 @@ def emerging(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
     if len(look):
         share = np.clip(expected[look], 0.0, 1.0 - 1e-9)
         a, b = certainty * share + 0.5, certainty * (1.0 - share) + 0.5
-        out[look] = stats.betabinom.sf(docs[look] - 1, n_docs, a, b)
+        quiet.upper_tails(out, look, docs, n_docs, a, b)
     return np.clip(out, 0.0, 1.0)
 
 
@@ -198,7 +200,7 @@ def resampled_shares(doc_topic: F64, seed: int, slice_: int, n: int = 200) -> F6
     lengths = doc_topic.sum(axis=1)
     out = np.empty((n, doc_topic.shape[1]))
     for i in range(n):
-        drawn = prior_sweep.resample(n_docs, seed, slice_ * 65_536 + i)
+        drawn = quiet.resample(n_docs, seed, slice_ * 65_536 + i)
         total = max(float(drawn @ lengths), 1e-12)
         out[i] = drawn @ doc_topic / total
     return out

@@ -21,6 +21,7 @@ ASLEEP, AWAKE = (
 )  # shares of its usual share under which a topic is dormant, over which revived
 SAME = 0.25  # Hellinger distance under which two topics of a slice are one, in two slices in a row
 KNOWN = 0.6  # Hellinger distance under which a new topic is one that was there before
+TAKEN = 0.15  # how much nearer another topic has come to one that it has taken over
 KIN = 0.7  # Hellinger distance under which a new topic has split from its nearest
 
 
@@ -84,18 +85,46 @@ def sleepers(
     return silent, events, gone
 
 
+def absorbed(
+    state: State, seen: Measured, events: list[Event], min_tokens: float
+) -> tuple[list[Event], list[int]]:
+    """Events in which topics whose words another one has taken over are merged into it; their columns.
+
+    A topic that falls asleep has its words nowhere. Where another topic of the slice is the same as its
+    memory, or has come as near to it as something known and was well apart before, they live on there.
+    """
+    memory, out, gone = slots.normalised(state.memory), [], []
+    totals = seen.counts[:, : len(state.ids)].sum(axis=0)
+    heirs = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
+    now = slots.normalised(seen.counts[:, heirs])
+    for event in events:
+        k = event.column
+        others = np.flatnonzero(heirs != k)
+        if event.kind == "dormant" and len(others):
+            gap = hellinger(memory[:, k], now[:, others])
+            j = int(gap.argmin())
+            before = hellinger(memory[:, k], memory[:, heirs[others[j]]][:, None])[0]
+            if gap[j] < SAME or (gap[j] < KNOWN and before - gap[j] > TAKEN):
+                heir = int(state.ids[heirs[others[j]]])
+                out.append(event._replace(kind="merged", other=heir, evidence=float(gap[j])))
+                gone.append(k)
+                continue
+        out.append(event)
+    return out, gone
+
+
 def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[Event], list[int]]:
     """Topics equal in two slices in a row, the larger keeping its id: whom each is near, events, columns."""
     totals = seen.counts[:, : len(state.ids)].sum(axis=0)
     large = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
-    now, usual = slots.normalised(seen.counts), usual_share(state.logit)
+    roots, usual = np.sqrt(slots.normalised(seen.counts[:, large])), usual_share(state.logit)
+    gaps = np.sqrt(np.maximum(1.0 - roots.T @ roots, 0.0))
+    np.fill_diagonal(gaps, 1.0)
     near, events, gone = np.full(len(state.ids), -1, np.int64), [], []
-    for i in large:
-        others = large[large != i]
-        gap = hellinger(now[:, i], now[:, others]) if len(others) else np.ones(1)
+    for i, gap in zip(large, gaps, strict=True):
         if gap.min() >= SAME:
             continue
-        j = others[gap.argmin()]
+        j = large[gap.argmin()]
         near[i] = state.ids[j]
         smaller = (seen.share[i], -i) < (seen.share[j], -j)
         if state.near[i] == state.ids[j] and smaller and j not in gone:

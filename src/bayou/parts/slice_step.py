@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import rng
-from bayou.parts import judging, lineage, prior, slots, spectral, tracking
+from bayou.parts import judging, lineage, passes, prior, slots, spectral, tracking
 from bayou.parts.judging import Judged
 from bayou.parts.lineage import Event, Measured
 from bayou.parts.slots import State
 from bayou.parts.topics import F32, F64, Each, Pairs, tokens_of
 
+SWEEPS = {"fast": 3, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
+FROM_NOISE = 10  # times as many passes over a first slice, which has no memory to start at
+FIRST_BETA = 0.01  # where learning it begins
 BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
 
 
@@ -45,42 +48,55 @@ def first(
     """
     n_terms = len(fixed)
     n_topics, n_fixed = len(alpha), fixed.shape[1]
-    known = tracking.flat_prior(n_terms, n_topics, p.beta)
+    known = tracking.flat_prior(n_terms, n_topics, FIRST_BETA if p.beta is None else float(p.beta))
     if n_fixed:
         known = _with_fixed(known, fixed, p)
-    tokens = tokens_of(pairs)
     begin = (known.rows / known.mass).astype(np.float32) if n_fixed else None
     if p.start == "spectral":
         solved = spectral.lda_start(pairs, n_terms, n_topics - n_fixed, seed)
         rows = solved / np.maximum(solved.sum(axis=0), np.float32(1e-30))
         begin = np.ascontiguousarray(np.hstack([fixed, rows]), dtype=np.float32)
-    how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
-    found, best = None, -np.inf
+    how, best = _how(alpha, p), -np.inf
+    if p.inference == "fast" and p.n_sweeps is None:
+        how = how._replace(n_sweeps=FROM_NOISE * how.n_sweeps)
     for start in range(p.n_starts):
-        tried = tracking.infer(tokens, known, alpha, *how, slice_seed(seed, step, start), each)
-        score = judging.likelihood(tried, known, alpha, pairs, each)
-        if found is None or score > best:
-            found, best = tried, score
-    assert found is not None
-    state = _begun(found, known, alpha, fixed, p)
+        tried, under = _infer(pairs, known, how, begin, slice_seed(seed, step, start), each)
+        score = judging.likelihood(tried, under, alpha, pairs, each)
+        if start == 0 or score > best:
+            (found, kept), best = (tried, under), score
+    state = _begun(found, kept, alpha, fixed, p)
     state = _counted(state, pairs, 1.0)
     seen, (logit, doubt) = judging.measured(found, seed, step)
     state = state._replace(logit=logit, logit_doubt=doubt, n_seen=pairs.n_docs, step=step + 1)
     return Step(state, state, seen, None, found.doc_topic, [], {})
 
 
-def burn_in(p: SimpleNamespace) -> int:
-    """Sweeps before any is kept."""
-    return int(p.n_sweeps // 2 if p.burn_in is None else p.burn_in)
+def _how(alpha: F64, p: SimpleNamespace) -> tracking.How:
+    n_sweeps = p.n_sweeps or SWEEPS[p.inference]
+    burn_in = n_sweeps // 2 if p.burn_in is None else p.burn_in
+    return tracking.How(alpha, n_sweeps, burn_in, p.inference, p.beta is None)
+
+
+def _infer(
+    pairs: Pairs,
+    known: tracking.Prior,
+    how: tracking.How,
+    begin: F32 | None,
+    seed: int,
+    each: Each,
+) -> tuple[tracking.Found, tracking.Prior]:
+    if how.inference == "fast":
+        return passes.infer(pairs, known, how, begin, seed, each)
+    return tracking.infer(tokens_of(pairs), known, how, begin, seed, each)
 
 
 def _with_fixed(known: tracking.Prior, fixed: F32, p: SimpleNamespace) -> tracking.Prior:
-    rows, mass, gain = (np.array(part) for part in known)
+    rows, mass, gain = (np.array(part) for part in known[:3])
     pull = np.full(fixed.shape[1], np.inf if p.fixed_strength is None else p.fixed_strength)
-    held = tracking.make_prior(fixed, pull, p.beta, np.ones(fixed.shape[1], bool))
+    held = tracking.make_prior(fixed, pull, known.beta, np.ones(fixed.shape[1], bool))
     n = fixed.shape[1]
     rows[:, :n], mass[:n], gain[:n] = held.rows, held.mass, held.gain
-    return tracking.Prior(rows, mass, gain)
+    return tracking.Prior(rows, mass, gain, known.beta)
 
 
 def _begun(
@@ -97,7 +113,7 @@ def _begun(
     memory[:, :n_fixed] = fixed
     zeros, whole = np.zeros(n_topics), np.zeros(n_topics, np.int64)
     return State(
-        step=0, n_seen=0, n_ids=n_topics, n_fixed=n_fixed, strength=0.0, doc_doubt=1.0, beta=float(p.beta),
+        step=0, n_seen=0, n_ids=n_topics, n_fixed=n_fixed, strength=0.0, doc_doubt=1.0, beta=known.beta,
         memory=memory.astype(np.float32), past=memory[None].astype(np.float32)[: 1 if p.window else 0],
         rows=phi.astype(np.float32), alpha=alpha, ids=np.arange(n_topics), silent=whole,
         doubt=np.where(np.arange(n_topics) < n_fixed, 0.0, 1.0 / np.maximum(tokens, 1.0)), tokens=tokens,
@@ -122,11 +138,13 @@ def following(state: State, pairs: Pairs, p: SimpleNamespace, seed: int, each: E
         return _nothing(state, pairs)
     known = _prior(state, pairs.n_tokens, p)
     state = state._replace(strength=_pull(state, pairs.n_tokens, p))
-    spares = tracking.with_spares(known, _n_spares(state, p), p.beta)
+    spares = tracking.with_spares(known, _n_spares(state, p))
     alpha = np.append(state.alpha, np.full(len(spares.mass) - n_topics, state.alpha.mean()))
-    begin = judging.smoothed(state, len(alpha))
-    how = ((p.n_sweeps, burn_in(p)), p.inference == "gibbs", begin)
-    found = tracking.infer(tokens, spares, alpha, *how, slice_seed(seed, state.step), each)
+    begin, own = judging.smoothed(state, len(alpha)), slice_seed(seed, state.step)
+    found, spares = _infer(pairs, spares, _how(alpha, p), begin, own, each)
+    rows, mass, gain = (part[..., :n_topics] for part in spares[:3])
+    known = tracking.Prior(rows, mass, gain, spares.beta)
+    state = state._replace(beta=known.beta)
     seen, odds = judging.measured(found, seed, state.step)
     judged = judging.judge(state, pairs, tokens, found, seen, odds, p, seed, each)
     after = _moved(state, found, known, pairs, odds, p)
@@ -166,7 +184,7 @@ def _prior(state: State, n_tokens: float, p: SimpleNamespace) -> tracking.Prior:
     held = np.arange(len(state.ids)) < state.n_fixed
     pull = np.full(len(held), _pull(state, n_tokens, p))
     pull[held] = np.inf if p.fixed_strength is None else p.fixed_strength
-    return tracking.make_prior(state.memory, pull, p.beta, held)
+    return tracking.make_prior(state.memory, pull, state.beta, held)
 
 
 def _moved(
@@ -248,7 +266,9 @@ def _lives(
         last = max(gone, key=lambda k: before.logit[k])
         gone = [k for k in gone if k != last]
         events = [e for e in events if e.column != last]
+    events, taken = lineage.absorbed(before, seen, events, p.min_tokens)
     near, merged, given_up = lineage.mergers(before, seen, p.min_tokens)
+    given_up += [k for k in taken if k not in given_up]
     for k in gone:
         after = slots.archived(after, k)
     asleep = silent > 0  # what is usual for a topic is what it is when awake
@@ -256,7 +276,7 @@ def _lives(
         silent=silent, near=near, logit=np.where(asleep, before.logit, after.logit),
         logit_doubt=np.where(asleep, before.logit_doubt, after.logit_doubt),
     )  # fmt: skip
-    events += [e for e in merged if e.column not in gone]
+    events += [e for e in merged if e.column not in (*gone, *taken)]
     keep = np.setdiff1d(np.arange(len(before.ids)), [*gone, *given_up])
     after = slots.take_topics(after, keep)
     born = {}

@@ -24,6 +24,7 @@ from scipy.special import gammaln
 from bayou.kernels import fixed_sweep, prior_sweep
 from bayou.kernels.rng import TOKEN
 from bayou.parts import sampler
+from bayou.parts.prior import learned_floor
 from bayou.parts.topics import F32, F64, TOKEN_COST, U16, Each, Tokens, prior_mass, topic_totals
 
 APART = 5  # sweeps between two that are kept, as in LDA
@@ -36,6 +37,17 @@ class Prior(NamedTuple):
     rows: F64  # b_vk, terms x topics; the distribution itself where a topic is fixed
     mass: F64  # sums of the columns; 1 where fixed
     gain: F64  # 1, or 0 where a topic is fixed
+    beta: float  # what of the rows is no memory
+
+
+class How(NamedTuple):
+    """How a slice is learned."""
+
+    alpha: F64
+    n_sweeps: int
+    burn_in: int  # sweeps of a sampler before any is kept
+    inference: str
+    learns: bool  # beta follows the counts
 
 
 class Found(NamedTuple):
@@ -49,41 +61,48 @@ class Found(NamedTuple):
 def flat_prior(n_terms: int, n_topics: int, beta: float) -> Prior:
     """Topics of which nothing is known: LDA."""
     rows = np.full((n_terms, n_topics), beta)
-    return Prior(rows, np.full(n_topics, n_terms * beta), np.ones(n_topics))
+    return Prior(rows, np.full(n_topics, n_terms * beta), np.ones(n_topics), beta)
 
 
 def make_prior(memory: F32, strength: F64, beta: float, fixed: NDArray[np.bool_]) -> Prior:
     """beta + S_k m_k, or m_k itself for topics that are fixed and have an infinite strength."""
     frozen = fixed & np.isinf(strength)
     pull = np.where(frozen, 1.0, strength)
-    rows = memory.astype(np.float64) * pull + np.where(frozen, 0.0, beta)
-    return Prior(rows, rows.sum(axis=0), np.where(frozen, 0.0, 1.0))
+    rows = np.where(frozen, 0.0, beta) + memory.astype(np.float64, order="C") * pull
+    return Prior(rows, rows.sum(axis=0), np.where(frozen, 0.0, 1.0), beta)
 
 
-def with_spares(prior: Prior, n_spares: int, beta: float) -> Prior:
+def with_spares(prior: Prior, n_spares: int) -> Prior:
     """Further topics at the end that know nothing."""
-    flat = flat_prior(len(prior.rows), n_spares, beta)
-    rows, mass, gain = zip(prior, flat, strict=True)
-    return Prior(np.hstack(rows), np.concatenate(mass), np.concatenate(gain))
+    flat = flat_prior(len(prior.rows), n_spares, prior.beta)
+    rows, gain = np.hstack([prior.rows, flat.rows]), np.concatenate([prior.gain, flat.gain])
+    return Prior(rows, np.concatenate([prior.mass, flat.mass]), gain, prior.beta)
+
+
+def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
+    """The prior with the beta that the counts of a slice make more probable: a few steps towards it.
+
+    Of the ``n_terms`` terms, rows without counts may be left out of both.
+    """
+    at, topic = np.nonzero(counts * prior.gain.astype(np.float32))
+    free = prior.gain > 0
+    totals = counts.sum(axis=0, dtype=np.float64)[free]
+    seen = counts[at, topic], prior.rows[at, topic] - prior.beta
+    beta = learned_floor(prior.beta, *seen, totals, prior.mass[free], n_terms)
+    by = (beta - prior.beta) * prior.gain
+    return Prior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
 
 
 def infer(
-    tokens: Tokens,
-    prior: Prior,
-    alpha: F64,
-    sweeps: tuple[int, int],
-    exact: bool,
-    begin: F32 | None,
-    seed: int,
-    each: Each,
-) -> Found:
-    """Sample the topics of a slice's tokens: ``sweeps`` = all of them, and those before any is kept.
+    tokens: Tokens, prior: Prior, how: How, begin: F32 | None, seed: int, each: Each
+) -> tuple[Found, Prior]:
+    """Sample the topics of a slice's tokens; with them, the prior, whose beta may have been learned.
 
-    ``exact`` goes token after token, otherwise documents see the word counts of the sweep before. Tokens
-    start at random, or as the topics ``begin`` (terms x topics) draw them: a weak prior alone may not lead
-    topics back to their places.
+    Exact Gibbs sampling goes token after token, otherwise documents see the word counts of the sweep
+    before. Tokens start at random, or as the topics ``begin`` (terms x topics) draw them: a weak prior
+    alone may not lead topics back to their places.
     """
-    n_terms, n_topics = prior.rows.shape
+    (n_terms, n_topics), alpha = prior.rows.shape, how.alpha
     chain = sampler.make_chain(tokens, n_terms, seed)
     if begin is None:
         state = sampler.start(chain, n_topics, 0, each)
@@ -93,22 +112,26 @@ def infer(
     counts = sampler.count_terms(state, chain, n_topics, each)
     kept, docs, n_kept = np.zeros_like(counts), np.zeros((tokens.n_docs, n_topics), np.float32), 0
     single = prior.rows.astype(np.float32)
-    for step in range(1, sweeps[0] + 1):
-        if exact:
-            topic = topic_totals(counts)
-            prior_sweep.gibbs_sweep(z, tuple(tokens), counts, topic, alpha, prior, seed, step)
+    for step in range(1, how.n_sweeps + 1):
+        if how.inference == "gibbs":
+            known, topic = tuple(prior[:3]), topic_totals(counts)
+            prior_sweep.gibbs_sweep(z, tuple(tokens), counts, topic, alpha, known, seed, step)
         else:
-            _snapshot(z, chain, alpha, prior, single, step, each)
-        since = step - sweeps[1]
-        if since > 0 and (since % APART == 0 or step == sweeps[0]):
+            snapshot(z, chain, alpha, prior, single, step, each)
+        since = step - how.burn_in
+        if how.learns and since <= 0 and step % APART == 0:
+            drawn = sampler.count_terms(z[:, None], chain, n_topics, each)
+            prior = learned(prior, drawn, n_terms)
+            single = prior.rows.astype(np.float32)
+        if since > 0 and (since % APART == 0 or step == how.n_sweeps):
             sampler.count_terms(z[:, None], chain, n_topics, each, kept)
             fixed_sweep.count_docs(docs, z, tokens.indptr, 0, tokens.n_docs, np.float32(1.0))
             n_kept += 1
     share = np.float32(max(n_kept, 1))
-    return Found(kept / share, docs / share, z)
+    return Found(kept / share, docs / share, z), prior
 
 
-def _snapshot(
+def snapshot(
     z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, single: F32, step: int, each: Each
 ) -> None:
     """A sweep of every document against the word counts before it, in place."""

@@ -42,8 +42,9 @@ class Alert(NamedTuple):
 
     @classmethod
     def from_json(cls, line: str) -> Alert:
-        """The inverse of `to_json`."""
-        given = json.loads(line)
+        """The inverse of `to_json`; what stands beside an alert in the line is left out."""
+        found = json.loads(line)
+        given = {name: found[name] for name in cls._fields}
         for name in ("before", "after", "low", "high", "p"):
             given[name] = float("nan") if given[name] is None else float(given[name])
         for name in ("words", "lost", "docs"):

@@ -40,7 +40,7 @@ class Work(NamedTuple):
 
     read: Callable[[dict[str, Any]], tuple[Any, Any]]  # record -> id (None: it has none), document
     answer: Callable[[Sequence[Any]], list[Row]] | None
-    learn: Callable[[Sequence[Any]], None]
+    learn: Callable[[Sequence[Any]], Sequence[Row] | None]  # gives alerts, if it has any
     contents: Callable[[], tuple[Arrays, dict[str, Any]]]
     figures: Callable[[], Mapping[str, float]]
 
@@ -78,10 +78,13 @@ class Ingest:
     settings: dict[str, Any]
     stopped: Callable[[], bool] = lambda: False
     reported: Callable[[], None] = lambda: None
+    alerts: Sink | None = None
     gauges: Gauges = field(init=False)
 
     def __post_init__(self) -> None:
         self.gauges = Gauges(self.source.unit)
+        *self._answers, dead = self.sinks
+        self.sinks = [*self._answers, *([self.alerts] if self.alerts is not None else []), dead]
         self._block: list[Any] = []
 
     # -- beginning -----------------------------------------------------------------------------
@@ -180,7 +183,7 @@ class Ingest:
         if self.work.answer is not None:
             said = self.work.answer(documents)
             rows = [{"n": n, "id": id_} | row for (n, id_, _), row in zip(fresh, said, strict=True)]
-            for sink in self.sinks[:-1]:
+            for sink in self._answers:
                 sink.write(rows)
         self._block.extend(documents)
 
@@ -202,7 +205,10 @@ class Ingest:
 
     def _learn(self) -> None:
         if self._block:
-            self.work.learn(self._block)
+            told = self.work.learn(self._block) or ()
+            if told and self.alerts is not None:
+                self.alerts.write(told)
+            self.gauges.values["alerts_total"] += len(told)
             self._block = []
         self._mark = self._here()
 

@@ -204,6 +204,35 @@ def test_a_file_that_is_rotated(tmp_path):
     assert again.read(9, 0.0) == []
 
 
+def test_a_start_between_a_rotation_and_the_new_file_waits_for_it(tmp_path):
+    path, old = tmp_path / "a.jsonl", tmp_path / "a.jsonl.1"
+    path.write_text(lines(3))
+    source = opened([path], follow=True)
+    assert texts(source.read(2, 0.0)) == ["t0", "t1"]
+    position = json.loads(json.dumps(source.position()))
+    path.rename(old)
+    again = opened([path], position, follow=True)
+    assert texts(again.read(9, 0.0)) == ["t2"]
+    assert again.read(9, 0.01) == []
+    assert not again.ended
+    with old.open("a") as more:  # its writer has not noticed yet
+        more.write(lines(1, 3))
+    assert texts(again.read(9, 0.0)) == ["t3"]
+    between = opened([path], json.loads(json.dumps(again.position())), follow=True)
+    assert between.read(9, 0.0) == []
+    path.write_text(lines(2, 4))
+    for one in (again, between):
+        assert texts(one.read(9, 0.0)) == ["t4", "t5"]
+    # without --follow there is nothing to wait for
+    path.unlink()
+    assert texts(drained(opened([path], position))) == ["t2", "t3"]
+    other = tmp_path / "b.jsonl"
+    other.write_text(lines(1, 9))
+    assert texts(drained(opened([path, other], position))) == ["t2", "t3", "t9"]
+    both = opened([path, other], position, follow=True)
+    assert texts(both.read(9, 0.0)) == ["t2", "t3", "t9"]
+
+
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("running", [False, True])
 def test_a_file_that_is_rotated_several_times(tmp_path, running, packed):

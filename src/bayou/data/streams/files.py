@@ -111,8 +111,8 @@ class Files(Source):
         """At the end of a file: whether it may grow."""
         if not self.how.follow or self._i + 1 < len(self.paths) or self._reader.path == STDIN:
             return False
-        if self._reader.path != self.paths[self._i]:
-            return False  # rotated before the last interruption: its successor is there
+        if self._reader.path != self.paths[self._i]:  # rotated before the last interruption
+            return not os.path.exists(self.paths[self._i])  # its successor may be still to come
         other = self._reader.replaced()
         if other is None:
             self.remarks(f"{self._reader.name} was cut short and is read from its beginning")
@@ -131,8 +131,12 @@ class Files(Source):
             item = self._poison(self._table.drop(), "the file ends within quotes")
         rotated = self._reader.path != self.paths[self._i]
         if rotated or (self.how.follow and self._reader.replaced()):
-            self._next_file(self._successor())
-        elif self._i + 1 < len(self.paths):
+            with contextlib.suppress(FileNotFoundError):
+                self._next_file(self._successor())
+                return item
+            if self.how.follow and self._i + 1 == len(self.paths):
+                return item  # it is waited for
+        if self._i + 1 < len(self.paths):
             self._i += 1
             self._next_file(self.paths[self._i])
         else:
@@ -169,8 +173,9 @@ class Files(Source):
             )
 
     def _next_file(self, path: str) -> None:
-        self._reader.close()
+        before = self._reader
         self._open(path)
+        before.close()
         self._line = 0
         self._columns(None)
 

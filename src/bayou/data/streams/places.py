@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bayou.data.errors import DataError
 from bayou.data.lines import STDIN
-from bayou.data.records import Options, format_of
+from bayou.data.records import Options, format_of_name
 from bayou.data.streams.files import FORMATS, Files, Reading
 from bayou.data.streams.folder import Folder
 from bayou.data.streams.items import Source
@@ -81,9 +82,8 @@ def _reading(paths: Sequence[str], wanted: Wanted) -> Reading:
 def _form(path: str) -> str:
     if path == STDIN:
         return "jsonl"
-    os.stat(path)  # a file that is not there is told from one with a strange name
     try:
-        form = format_of(path, None)
+        form = format_of_name(Path(path))  # a file that was just rotated may not be there
     except DataError:
         return "jsonl"
     if form not in FORMATS:

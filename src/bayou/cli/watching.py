@@ -1,0 +1,102 @@
+"""A tracker at work on a stream: documents with their times in, alerts out as slices end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayou.cli.predict import rows
+from bayou.cli.streaming import given_id, live_topics
+from bayou.data.corpus import Corpus
+from bayou.data.counting import count_tokens
+from bayou.data.readers import Columns, Table
+from bayou.data.records import Located
+from bayou.data.text import Cut
+from bayou.run.ingest import Row, Work
+
+if TYPE_CHECKING:
+    from bayou.text_model import TextModel
+
+
+class Document(NamedTuple):
+    """What is kept of a record until its block is learned."""
+
+    id: Any
+    tokens: list[str]
+    time: Any
+
+
+class Watch:
+    """A tracker, which finds its own words; ``tell`` is called with every alert."""
+
+    def __init__(
+        self, model: TextModel, columns: Columns, top: int | None, tell: Callable[[Any], None]
+    ) -> None:
+        self.model, self._columns, self._top, self._tell = model, columns, top, tell
+        self._tokens = 0
+        self._left_out = model.estimator_.dropped_.n_tokens
+
+    def work(self, answered: bool) -> Work:
+        """The functions that the loop is given."""
+        answer = self.answer if answered else None
+        return Work(self.read, answer, self.learn, self.model._contents, self.figures)
+
+    def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
+        """The id (None without any) and the document of a record, or an error that says why it is none."""
+        table = Table(self._columns, None, None)
+        text = next(table.texts([Located("the record", record)]))
+        fields = table.fields()
+        id_ = given_id(fields.get("ids", [None])[0])
+        tokens = next(self.model.vectorizer_.tokens([text]))
+        return id_, Document(id_, tokens, fields.get("times", [None])[0])
+
+    def answer(self, documents: Sequence[Document]) -> list[dict[str, Any]]:
+        """Topics of documents before they are learned, by their permanent numbers."""
+        ids = self.model.estimator_.topic_ids_
+        made = rows(self.model, Cut(d.tokens for d in documents), self._top, False)
+        for row in made:
+            row["topic"] = int(ids[row["topic"]])
+            if self._top is not None:
+                row["topics"] = [[int(ids[k]), share] for k, share in row["topics"]]
+        return made
+
+    def learn(self, documents: Sequence[Document]) -> list[Row]:
+        """One block; gives the alerts of the slices that have ended with it."""
+        tracker = self.model.estimator_
+        told: list[Any] = []
+        counts, terms = count_tokens((d.tokens for d in documents), vocabulary=None)
+        first = tracker.state_.n_seen + tracker.n_waiting_ + 1
+        names = [str(i if d.id is None else d.id) for i, d in enumerate(documents, first)]
+        times = [d.time for d in documents]
+        known = any(time is not None for time in times)
+        corpus = Corpus.from_matrix(
+            counts, vocabulary=terms, ids=names, times=times if known else None
+        )
+        before = len(tracker.alerts())
+        try:
+            tracker.set_params(on_alert=told.append).partial_fit(corpus)
+        finally:
+            tracker.set_params(on_alert=None)
+        self.model.vectorizer_.vocabulary_ = tracker.vocabulary_
+        self._tokens += int(counts.sum())
+        for alert in told:
+            self._tell(alert)
+        return [
+            {"n": n, "id": f"{a.date} {a.kind} {a.topic}"} | json.loads(a.to_json())
+            for n, a in enumerate(told, before + 1)
+        ]
+
+    def figures(self) -> Mapping[str, float]:
+        """Live topics, terms, and the share of tokens without a column since the last time."""
+        tracker = self.model.estimator_
+        left_out = tracker.dropped_.n_tokens
+        unknown = (left_out - self._left_out) / max(self._tokens, 1)
+        self._tokens, self._left_out = 0, left_out
+        return {
+            "live_topics": live_topics(tracker.posterior_.topic_tokens),
+            "vocabulary_terms": float(len(self.model.vocabulary_)),
+            "unknown_share": float(np.clip(unknown, 0.0, 1.0)),
+        }

@@ -1,0 +1,96 @@
+"""CVB0 passes over a slice whose topics have priors."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.reference import em as twin
+
+from bayou import TopicTracker
+from bayou.parts import em, passes, prior, topics, tracking
+from bayou.run.shards import Workers
+
+ALPHA = np.array([0.3, 0.1, 0.2])
+
+
+def slice_of(seed=0, n_docs=12, n_terms=9):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.2, (n_docs, n_terms)).astype(np.float32)
+    X[3], X[:, 4] = 0, 0
+    return X, topics.pairs_of(csr_array(X)), rng
+
+
+def priors(rng, n_terms=9):
+    memory = rng.dirichlet(np.ones(n_terms), 3).T.astype(np.float32)
+    held = np.array([True, False, False])
+    return tracking.make_prior(memory, np.array([np.inf, 5.0, 0.5]), 0.2, held)
+
+
+def test_a_pass_is_the_dense_one_sided_cvb0_under_its_priors():
+    X, pairs, rng = slice_of()
+    known = priors(rng)
+    n_dk = rng.gamma(1.0, 2.0, (12, 3)).astype(np.float32)
+    n_vk = rng.gamma(1.0, 2.0, (9, 3)).astype(np.float32)
+    (batch,) = em.make_batches(pairs, 1, 9)
+    work = passes.Work(pairs, batch, em.make_scratch([batch], 3), n_dk.copy())
+    with Workers(1) as workers:
+        got = passes._pass(work, *passes._smoothed(n_vk, known), ALPHA, workers.each)
+    docs, terms = twin.cavity_under(X.astype(float), n_dk, tracking.topic_rows(n_vk, known), ALPHA)
+    there = X.sum(axis=1) > 0
+    np.testing.assert_allclose(work.docs[there], docs[there], rtol=2e-4, atol=1e-5)
+    np.testing.assert_allclose(got, terms, rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("begin", ["noise", "memory"])
+def test_every_token_is_counted_once_and_terms_that_are_not_there_not_at_all(begin):
+    X, pairs, rng = slice_of()
+    known = tracking.flat_prior(9, 3, 0.1) if begin == "noise" else priors(rng)
+    rows = None if begin == "noise" else (known.rows / known.mass).astype(np.float32)
+    how = tracking.How(ALPHA, 3, 0, "fast", True)
+    with Workers(1) as workers:
+        found, under = passes.infer(pairs, known, how, rows, 5, workers.each)
+    np.testing.assert_allclose(found.term_topic.sum(axis=1), X.sum(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(found.doc_topic.sum(axis=1), X.sum(axis=1), rtol=1e-5)
+    assert len(found.z) == X.sum()
+    assert under.beta != known.beta
+    np.testing.assert_allclose(under.rows.sum(axis=0), under.mass, rtol=1e-12)
+    np.testing.assert_array_equal(under.rows[:, 0] == known.rows[:, 0], begin == "memory")
+
+
+def test_several_topics_that_know_nothing_become_different():
+    X, pairs, _ = slice_of(n_docs=60)
+    known = tracking.flat_prior(9, 3, 0.1)
+    begin = np.full((9, 3), 1 / 9, np.float32)
+    with Workers(1) as workers:
+        how = tracking.How(ALPHA, 5, 0, "fast", False)
+        found, _ = passes.infer(pairs, known, how, begin, 5, workers.each)
+    gap = np.abs(found.term_topic[:, 0] - found.term_topic[:, 1]).sum()
+    assert gap > 0.2 * X.sum() / 3
+
+
+@pytest.mark.parametrize("strength", [0.0, 40.0])
+def test_beta_is_learned_beside_a_memory(strength):
+    rng = np.random.default_rng(0)
+    memory = rng.dirichlet(np.full(300, 0.1), 15).T
+    rows = np.array([rng.dirichlet(strength * m + 0.08) for m in memory.T])
+    counts = np.array([rng.multinomial(4000, row) for row in rows]).T.astype(np.float32)
+    known = tracking.make_prior(
+        memory.astype(np.float32), np.full(15, strength), 0.5, np.zeros(15, bool)
+    )
+    for _ in range(60):
+        known = tracking.learned(known, counts, 300)
+    assert known.beta == pytest.approx(0.08, rel=0.15)
+    if not strength:
+        alone = 0.5
+        for _ in range(60):
+            alone = prior.learned_beta(alone, counts)
+        assert known.beta == pytest.approx(alone)
+
+
+def test_beta_follows_the_amount_of_data():
+    """Many terms and few tokens ask for a large beta; many tokens of few terms each for a small one."""
+    rng = np.random.default_rng(1)
+    few = TopicTracker(n_topics=3, random_state=0).fit(rng.poisson(0.05, (60, 200)))
+    phi = rng.dirichlet(np.full(200, 0.02), 3)
+    X = np.array([rng.multinomial(60, phi[i % 3]) for i in range(60)])
+    many = TopicTracker(n_topics=3, random_state=0).fit(X)
+    assert many.state_.beta < 0.1 < few.state_.beta
