@@ -17,7 +17,9 @@ MODELS = [
     MedHDPClassifier(**SHORT),
     MedHDPRegressor(**SHORT),
     OnlineMedHDPClassifier(n_topics=4, batch_size=16),
-    OnlineMedHDPClassifier(n_topics=4, classifier="averaging", batch_size=16, decay=0.99),
+    OnlineMedHDPClassifier(
+        n_topics=4, classifier="averaging", batch_size=16, decay=0.99, refit=True
+    ),
     OnlineMedHDPRegressor(n_topics=4),
 ]
 SKLEARN = [

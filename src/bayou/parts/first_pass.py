@@ -18,7 +18,7 @@ from bayou.parts.online_state import How
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F32, F64, Each
 
-BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # as `OnlineMedHDPClassifier` has them
+BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # chosen for the chain, which goes on from there
 
 
 def settings(multi_label: bool, n_topics: int, tf: str, idf: bool, by: Growth) -> How:
