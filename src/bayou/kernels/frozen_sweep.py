@@ -29,7 +29,7 @@ from bayou.kernels.token import pick
 
 @fast_jit
 def rows_into(out, raw, terms, lo, hi, scale, beta, inv):
-    """``out[i, k] = (scale raw_vk + beta) inv_k``, v the i-th of a batch's ``terms``, for lo .. hi of them."""
+    """``out[i, k] = (scale raw_vk + beta) inv_k`` for lo .. hi of a batch's ``terms``, v the i-th."""
     for i in range(lo, hi):
         v = terms[i]
         for k in range(inv.size):
