@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from bayou import HDP, Corpus, OnlineHDP, OnlineLDA
 from bayou.data import read
-from bayou.parts import topics
+from bayou.parts import stream, topics
 from bayou.run.shards import Workers
 from corpora import Bench
 from corpora import load as load_bench
@@ -115,7 +115,7 @@ class Course:
 def followed(bench: Bench, **settings: Any) -> tuple[OnlineHDP, Course]:
     model = OnlineHDP(**{**FEW, "n_passes": 12, "tol": 0.0} | settings)
     n_docs = bench.train.n_docs - model._n_kept_out(bench.train.n_docs, model._parameters())
-    course = Course(bench, model, -(-n_docs // model.batch_size))
+    course = Course(bench, model, -(-n_docs // (model.batch_size or stream.batch_size(n_docs))))
     model.set_params(callbacks=[course]).fit(bench.train)
     return model, course
 

@@ -17,7 +17,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.parameters import check_parameters, number, whole
-from bayou.parts import columns
+from bayou.parts import columns, stream
 from bayou.parts.topics import F64, I64, Each
 from bayou.posterior import check_arrays
 from bayou.run import batches, loop
@@ -26,7 +26,7 @@ from bayou.run.shards import Workers
 from bayou.topic_estimator import TopicEstimator
 
 LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
-N_SCORED = 500  # documents whose score ends `fit`
+N_SCORED = (500, 65_536)  # documents whose score ends `fit`, and tokens of theirs, or one document
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class TopicStream(TopicEstimator, abstract=True):
     n_topics: int = 50
     beta: float = 0.01
     n_passes: int = 3
-    batch_size: int = 256
+    batch_size: int | None = 256
     burn_in: int = 3
     n_samples: int = 2
     n_docs: int | None = None
@@ -105,6 +105,7 @@ class TopicStream(TopicEstimator, abstract=True):
         if n_out:
             mixed = self._order(corpus.n_docs, p.n_passes + 1)
             corpus, p.kept_out = given[np.sort(mixed[n_out:])], given[np.sort(mixed[:n_out])]
+        p.batch_size = p.batch_size or stream.batch_size(corpus.n_docs)
         per_pass = -(-corpus.n_docs // p.batch_size)
         order = lru_cache(maxsize=1)(lambda n: self._order(corpus.n_docs, n))
 
@@ -112,7 +113,7 @@ class TopicStream(TopicEstimator, abstract=True):
             n, at = divmod(i, per_pass)
             return corpus[order(n)[at * p.batch_size : (at + 1) * p.batch_size]]
 
-        sample = corpus[np.sort(self._order(corpus.n_docs, p.n_passes)[:N_SCORED])]
+        sample = _sample(corpus, self._order(corpus.n_docs, p.n_passes))
         begin = self._opening(corpus, batch(0), p)
         self._learn(begin, p.n_passes * per_pass, batch, p, (per_pass, sample))
         learned = self.__dict__["state_"]
@@ -145,6 +146,7 @@ class TopicStream(TopicEstimator, abstract=True):
 
     def _partial(self, corpus: Corpus, p: SimpleNamespace, *, whole: bool) -> None:
         """One pass in the order given."""
+        p.batch_size = p.batch_size or stream.batch_size(p.n_docs)
 
         def batch(i: int) -> Corpus:
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
@@ -215,9 +217,9 @@ class TopicStream(TopicEstimator, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        check_parameters(
-            p, ("n_topics", "n_passes", "batch_size", "n_samples", "n_docs"), ("beta", "max_time")
-        )
+        check_parameters(p, ("n_topics", "n_passes", "n_samples", "n_docs"), ("beta", "max_time"))
+        if p.batch_size is not None:
+            whole("batch_size", p.batch_size, 1)
         whole("burn_in", p.burn_in, 0)
         number("tau", p.tau, LEAST_TAU)
         number("tol", p.tol, 0.0)
@@ -240,6 +242,14 @@ class TopicStream(TopicEstimator, abstract=True):
         """Log-likelihood per token of a sample of documents after each pass of `fit`."""
         check_is_fitted(self)
         return np.asarray(self.state_.scores, np.float64)
+
+
+def _sample(corpus: Corpus, order: I64) -> Corpus:
+    """The documents that are scored after each pass: those first in ``order``, as many as it takes."""
+    first = order[: N_SCORED[0]]
+    lengths = np.asarray(corpus[first].counts.sum(axis=1), np.float64).ravel()
+    n = int(np.searchsorted(np.cumsum(lengths), N_SCORED[1], side="right"))
+    return corpus[np.sort(first[: max(n, 1)])]
 
 
 def check_state(state: Any) -> tuple[int, int]:

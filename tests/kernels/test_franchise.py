@@ -8,7 +8,8 @@ import pytest
 from scipy import special
 from tests.reference import franchise as reference
 
-from bayou.kernels import split_merge
+from bayou.kernels import direct_sweep, split_merge
+from bayou.kernels import franchise as kernels
 from bayou.parts import franchise
 from bayou.parts.topics import Tokens
 
@@ -21,7 +22,7 @@ long_chain = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="a long c
 def corpus_of(docs, terms, n_terms, prior, kind):
     indptr = np.searchsorted(docs, np.arange(max(docs) + 2)).astype(np.int64)
     tokens = Tokens(indptr, np.array(terms, np.uint32))
-    return franchise.make_corpus(tokens, n_terms, prior.discount, kind)
+    return franchise.make_corpus(tokens, n_terms, kind)
 
 
 def counted(chain, corpus):
@@ -262,3 +263,47 @@ def test_slots_that_nobody_uses_are_given_back():
     assert old[0] == 0
     assert (old[1:] == -1).all()
     check_counts(smaller, corpus)
+
+
+def test_no_draw_of_a_birth_is_used_twice():
+    """Two topics born in one document, the sweep stopping for a slot in between, break off other shares."""
+    tokens = (np.array([0, 6]), np.arange(6, dtype=np.uint32))
+    z, n_slots, prior = np.zeros(6, np.uint16), 4, (1e9, 1.0, 0.0, 0.1)
+    whole = counts_for(z, tokens, n_slots)
+    root = np.array([1e-9, 0.0, 0.0, 0.0, 1.0])
+    at, shares, left = 0, [], 1.0
+    while at < 6 and len(shares) < 3:
+        few = 2 + len(shares)  # one slot is free, whenever it goes on
+        counts = tuple(np.ascontiguousarray(a[..., :few]) for a in whole[:4]) + (whole[4],)
+        part = np.append(root[:few], left)
+        at = direct_sweep.direct_sweep(z, tokens, counts, part, prior, 1, 1, at)
+        whole = counts_for(z, tokens, n_slots)
+        root[:few], now = part[:-1], part[-1]
+        shares.append(1.0 - now / left)
+        left = now
+    assert len(set(np.round(shares, 9))) == len(shares) == 3
+
+
+def counts_for(z, tokens, n_slots):
+    term_topic = np.zeros((6, n_slots), np.float32)
+    kernels.count(term_topic, tokens[1], z)
+    topic = np.bincount(z, minlength=n_slots).astype(float)
+    ids = np.where(topic > 0, np.arange(n_slots), -1)
+    sizes = np.array([0, (topic > 0).sum(), n_slots])
+    return term_topic, topic, np.zeros(n_slots, np.int64), ids, sizes
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.4])
+def test_more_tables_than_ratios_are_tabulated_at_first(discount):
+    """A large concentration seats nearly everybody alone: the tables are those of the prior all the same."""
+    terms = np.zeros(300, int)
+    prior = franchise.Prior(400.0, 1.0, discount, 0.5)
+    corpus = corpus_of(np.zeros(300, int), terms, 1, prior, "tables")
+    chain = franchise.start(corpus, 1, prior, 5)
+    ratios, factors = franchise.stirling(chain, corpus, discount)
+    most = int(chain.heads.sum())
+    assert most > 100
+    assert min(factors.shape[1], ratios.shape[1]) > most
+    assert not factors.flags.writeable
+    chain, _ = franchise.sweep_tables(chain, corpus, prior, (0, False), 5, 1)
+    check_counts(chain, corpus)

@@ -73,12 +73,20 @@ def test_several_chains_begin_elsewhere_and_widen_the_interval(planted):
     model = HDP(n_sweeps=20, n_chains=3, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
     assert model.n_iter_ == len(model.trace_) == 60
     first = [model.trace_[model.trace_[:, 0] == c, 1] for c in range(3)]
-    assert first[0][0] < first[2][0] < first[1][0]  # half, as asked, twice
+    assert first[2][0] < first[0][0] < first[1][0]  # half, as asked, twice
     low, high = model.n_topics_interval(level=1.0)
     assert low == min(part[10:].min() for part in first)
     assert high == max(part[10:].max() for part in first)
     alone = HDP(n_sweeps=20, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
-    np.testing.assert_array_equal(alone.components_, model.components_)  # the last one is the model
+    np.testing.assert_array_equal(
+        alone.components_, model.components_
+    )  # the first one is the model
+    assert (alone.n_large_, alone.concentrations_) == (model.n_large_, model.concentrations_)
+    cut = model.set_params(callbacks=lambda info: info.step == 33).fit(planted[0])
+    assert len(cut.trace_) == 33
+    np.testing.assert_array_equal(
+        alone.components_, cut.components_
+    )  # and stays it when time is up
 
 
 def test_all_starts_come_down_to_the_same_number(planted):
@@ -88,13 +96,14 @@ def test_all_starts_come_down_to_the_same_number(planted):
     assert all(near_four(model) for model in ends)
 
 
-@pytest.mark.parametrize("params", [{}, {"sampler": "direct"}, {"n_chains": 2}])
-def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path, params):
+@pytest.mark.parametrize("stop", [5, 11])
+@pytest.mark.parametrize("params", [{"n_sweeps": 14}, {"sampler": "direct"}, {"n_chains": 2}])
+def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path, params, stop):
     corpus, _ = sample_lda(25, 3, 30, doc_length=20, seed=2)
     params = {"n_topics": 5, "n_sweeps": 8, "random_state": 3, **params}
     whole = HDP(**params).fit(corpus)
     path = tmp_path / "c.ckpt"
-    HDP(**params, callbacks=lambda info: info.step == 5).fit(corpus, checkpoint=path)
+    HDP(**params, callbacks=lambda info: info.step == stop).fit(corpus, checkpoint=path)
     resumed = HDP(**params).fit(corpus, checkpoint=path)
     assert resumed.components_.tobytes() == whole.components_.tobytes()
     assert resumed.trace_.tobytes() == whole.trace_.tobytes()

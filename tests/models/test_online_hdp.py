@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from tests.reference.blocks import block_corpus, matched_hellinger
 
-from bayou import Corpus, ModelFileError, OnlineHDP, load
+from bayou import Corpus, ModelFileError, OnlineHDP, load, topic_stream
 from bayou.data import container
+from bayou.data.synthetic import sample_lda
 from bayou.models.online_hdp import BIRTHS, HYBRID
 from bayou.parts import root
 from bayou.testing.cases import saved
@@ -229,3 +230,21 @@ def test_documents_without_words_say_nothing():
     before = words.concentrations_[0]
     words.partial_fit(np.zeros((4, 6)))
     assert words.concentrations_[0] == pytest.approx(before, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_topics", [15, 120])
+def test_the_number_of_planted_topics_does_not_follow_the_ceiling(n_topics):
+    corpus, _ = sample_lda(n_docs=200, n_topics=4, n_terms=60, seed=1)
+    model = OnlineHDP(n_topics=n_topics, random_state=0, tol=0.0).fit(corpus)
+    assert 4 <= model.n_topics_ <= 7
+    assert model.state_.step % 24 == 2  # 190 documents, eight at a time; at last the ten kept out
+
+
+def test_few_documents_are_scored_where_they_are_long(monkeypatch):
+    monkeypatch.setattr(topic_stream, "N_SCORED", (500, 400))
+    some = topic_stream._sample(CORPUS, np.arange(CORPUS.n_docs))
+    assert 1 < some.n_docs < 40
+    assert 300 < some.n_tokens <= 400
+    assert topic_stream._sample(CORPUS[:3], np.arange(3)).n_docs == 3
+    monkeypatch.setattr(topic_stream, "N_SCORED", (500, 0))
+    assert topic_stream._sample(CORPUS, np.arange(CORPUS.n_docs)).n_docs == 1

@@ -315,7 +315,7 @@ def test_a_chain_keeps_its_books():
     for step in range(40):
         before = state.n_born
         state = growing_chain.sweep(state, chain, 0.4, by, 2, margin.serial)
-        state = growing_chain.keep(state) if step >= 30 else state
+        state = growing_chain.keep(state) if step >= 10 else state
         n = int((state.ids >= 0).sum())
         numbers.append(n)
         assert len(state.topic) == min(n + SPARE, 30)
@@ -325,12 +325,17 @@ def test_a_chain_keeps_its_books():
         assert state.stick.sum() + state.rest == pytest.approx(1.0, rel=1e-12)
         assert (np.diff(state.ids[:n]) > 0).all()
         assert state.ids[:n].max() < state.n_born >= before
+        for k in range(
+            n
+        ):  # of sweeps before its birth a topic has the level, and nothing of another topic
+            unborn = state.draws[: state.n_draws - state.n_kept[k], :, k]
+            assert (unborn == unborn[:1]).all()
     assert state.course.tolist() == numbers
     assert len(set(numbers)) > 2
     found, prior, ids = growing_chain.read_off(state, chain, 0.4, by)
     assert found.counts.shape == (1, 5, numbers[-1]) == (1, 5, len(ids))
     assert 0 < prior.alpha.sum() < by.alpha
-    assert found.draws.shape == (10, 1, 3, numbers[-1])
+    assert found.draws.shape == (30, 1, 3, numbers[-1])
     assert np.isfinite(found.kept_mean).all()
 
 

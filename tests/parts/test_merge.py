@@ -58,3 +58,16 @@ def test_one_theme_becomes_one_topic():
         assert not g.raw[:, 0].any()
         assert tables.tolist() == [0.0, 40.0, 20.0, 5.0, 0.0]
         np.testing.assert_allclose(g.topic, scale * g.raw.sum(axis=0, dtype=float))
+
+
+def test_what_has_become_one_becomes_one_with_a_third():
+    rng = np.random.default_rng(1)
+    theme = rng.dirichlet(np.full(50, 0.2))
+    raw = np.array([rng.multinomial(2000, theme) for _ in range(5)]).T.astype(np.float32)
+    g = stream.Global(raw, 1.0, raw.sum(axis=0, dtype=float))
+    tables = np.arange(5, 0, -1.0)
+    after = merge.merged(g, tables, root.first_names(5), np.arange(5), 0.05)
+    assert (after.ids != root.SPARE).sum() == 1
+    assert (after.n_born, after.n_died) == (5, 4)
+    assert g.topic.max() == g.topic.sum() == 10_000
+    assert tables.max() == 15.0

@@ -148,3 +148,7 @@ def test_the_pace_of_a_stream():
     for kappa in (0.6, 1.0):
         summed = sum((10.0 + t) ** -kappa for t in range(1, 201))
         assert stream.renewals(200, 10.0, kappa) == pytest.approx(summed, rel=0.02)
+
+
+def test_a_pass_has_forty_steps_where_it_can():
+    assert [stream.batch_size(n) for n in (1, 60, 2000, 100_000, None)] == [8, 8, 50, 128, 64]

@@ -19,7 +19,7 @@ def rank_of_truth(kind, seed):
     )
     tokens = Tokens(*corpus.tokens())
     prior = franchise.Prior(ALPHA, GAMMA, 0.0, BETA)
-    given = franchise.make_corpus(tokens, N_TERMS, 0.0, kind)
+    given = franchise.make_corpus(tokens, N_TERMS, kind)
     chain = franchise.start(given, 4, prior, seed)
     drawn = []
     for step in range(1, N_SWEEPS + 1):

@@ -35,7 +35,6 @@ def direct_sweep(z, tokens, counts, root, prior, seed, sweep, first):
         for i in range(lo, hi):
             doc_row[z[i]] += 1
         at = key(seed, SEATING, sweep, d)
-        stream[0] = key(seed, BIRTH, sweep, d)
         for i in range(max(lo, first), hi):
             if n_free == 0:
                 return i
@@ -54,6 +53,7 @@ def direct_sweep(z, tokens, counts, root, prior, seed, sweep, first):
             k = pick(weight, unit(at + np.uint64(i - lo) * GOLDEN) * total)
             mass[top] = 0.0
             if topic[k] == 0:
+                stream[0] = key(seed, BIRTH, sweep, i)  # a sweep may stop within a document
                 root[k] = draw_beta(stream, 1.0, b0) * root[n_slots]
                 root[n_slots] -= root[k]
                 mass[k] = b1 * root[k]

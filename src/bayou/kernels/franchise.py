@@ -281,6 +281,19 @@ def seat(heads, tables, z, indptr, mass, seed, sweep):
 
 
 @jit
+def most_tables(z, heads, indptr, n_slots):
+    """The most tables that one topic has in one document."""
+    m, most = np.zeros(n_slots, np.int64), 0
+    for d in range(indptr.size - 1):
+        for i in range(indptr[d], indptr[d + 1]):
+            m[z[i]] += heads[i]
+        for i in range(indptr[d], indptr[d + 1]):
+            most = max(most, m[z[i]])
+            m[z[i]] = 0
+    return most
+
+
+@jit
 def count(term_topic, terms, z):
     """Add tokens to n_vk."""
     for i in range(z.size):

@@ -20,11 +20,29 @@ where neither n - 1 is let fall below 0.
 import numpy as np
 
 from bayou.kernels.alias import build_alias_into
-from bayou.kernels.compile import jit
+from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.fixed_sweep import weigh_list, weigh_prior
 from bayou.kernels.rng import GOLDEN, key, unit
 from bayou.kernels.tables import expected_tables
 from bayou.kernels.token import pick
+
+
+@fast_jit
+def rows_into(out, raw, terms, lo, hi, scale, beta, inv):
+    """``out[i, k] = (scale raw_vk + beta) inv_k`` for lo .. hi of a batch's ``terms``, v the i-th."""
+    for i in range(lo, hi):
+        v = terms[i]
+        for k in range(inv.size):
+            out[i, k] = (raw[v, k] * scale + beta) * inv[k]
+
+
+@jit
+def sum_terms(out, raw, terms):
+    """``out[k] += sum of raw_vk`` over ``terms`` in their order, in double precision."""
+    for i in range(terms.size):
+        v = terms[i]
+        for k in range(out.size):
+            out[k] += raw[v, k]
 
 
 @jit

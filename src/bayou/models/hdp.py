@@ -52,6 +52,7 @@ CHECK = 10  # sweeps between two scores
 SETTLE = 10  # sweeps before concentrations are learned
 N_MOVES = 20  # splits and merges tried after each sweep
 N_PROPOSALS = 1  # of the alias sampler for each token
+ANSWER = ("answer", "answer_mass", "answer_ids", "answer_both")
 LARGE = (0.001, 50)  # share of all tokens, and tokens, from which on a topic is counted as large
 
 
@@ -79,10 +80,14 @@ class State(NamedTuple):
     trace: I64  # chain, topics and large topics after every sweep
     scores: F64  # ln p(w, z) per token
     score_steps: I64
+    answer: F32  # n_vk of the first chain's topics, terms x topics, the most used first; none before its end
+    answer_mass: F64  # alpha E[g_k]
+    answer_ids: I64
+    answer_both: F64  # alpha and gamma
 
 
 def chain_seed(seed: int, chain: int) -> int:
-    """The seed of one of several chains; the last one made has the model's own."""
+    """The seed of one of several chains; the first has the model's own."""
     return seed if chain == 0 else int(key(seed, MEMBER, 0, chain)) & 0xFFFFFFFF
 
 
@@ -97,24 +102,35 @@ def first_topics(p: SimpleNamespace, n_tokens: int, chain: int) -> int:
 
 
 def init(corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
-    """The first chain at random topics; with several, those begun elsewhere come first."""
-    return begin_chain(corpus, p, seed, p.n_chains - 1, 0, np.zeros((0, 3), np.int64))
+    """The first chain, which is the model, at random topics."""
+    return begin_chain(corpus, p, seed, 0)
 
 
-def begin_chain(
-    corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int, step: int, trace: I64
-) -> State:
-    """A chain from its beginning; what earlier ones have counted stays."""
+def begin_chain(corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int) -> State:
+    """A chain from its beginning."""
     prior = Prior(float(p.alpha), float(p.gamma), float(p.discount), float(p.beta))
     n_topics = first_topics(p, len(corpus.tokens.terms), chain_no)
     chain = franchise.start(corpus, n_topics, prior, chain_seed(seed, chain_no))
     n_slots, store = len(chain.counts.topic), chain.store
     return State(
-        step, chain.z, chain.heads, *chain.counts, store.stale, store.total, store.drawn, store.used,
+        0, chain.z, chain.heads, *chain.counts, store.stale, store.total, store.drawn, store.used,
         prior.alpha, prior.gamma, kept=np.zeros((corpus.n_terms, n_slots), np.float32),
-        kept_mass=np.zeros(n_slots), times=np.zeros(n_slots, np.int64), n_kept=0, trace=trace,
-        scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+        kept_mass=np.zeros(n_slots), times=np.zeros(n_slots, np.int64), n_kept=0,
+        trace=np.zeros((0, 3), np.int64), scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+        answer=np.zeros((corpus.n_terms, 0), np.float32), answer_mass=np.zeros(0),
+        answer_ids=np.zeros(0, np.int64), answer_both=np.zeros(2),
     )  # fmt: skip
+
+
+def _next_chain(
+    state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int
+) -> State:
+    """A further chain from its beginning. What was counted, and the first chain's answer, stay."""
+    if chain_no == 1:
+        state = with_answer(state, p)
+    names = ("step", "trace", "scores", "score_steps", *ANSWER)
+    stays: dict[str, Any] = {name: getattr(state, name) for name in names}
+    return begin_chain(corpus, p, seed, chain_no)._replace(**stays)
 
 
 def _with_chain(state: State, chain: Chain) -> State:
@@ -135,8 +151,8 @@ def sweep(state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int)
     """All tokens, then a few moves of whole topics, then the concentrations."""
     which, inner = divmod(state.step, p.n_sweeps)
     if inner == 0 and which > 0:
-        state = begin_chain(corpus, p, seed, p.n_chains - 1 - which, state.step, state.trace)
-    seed, step = chain_seed(seed, p.n_chains - 1 - which), inner + 1
+        state = _next_chain(state, corpus, p, seed, which)
+    seed, step = chain_seed(seed, which), inner + 1
     prior = Prior(state.alpha, state.gamma, float(p.discount), float(p.beta))
     chain, named = _chain_of(state, corpus), state.ids.copy()  # slots are renamed in place
     if p.sampler == "direct":
@@ -191,7 +207,7 @@ def _noted(
         state.kept_mass[...] += franchise.mass_of(chain.counts, prior)
         state.times[...] += state.topic > 0
         state = state._replace(n_kept=state.n_kept + 1)
-    if step % CHECK == 0 or step == p.n_sweeps:
+    if which == 0 and (step % CHECK == 0 or step == p.n_sweeps):
         value = franchise.log_joint(chain, corpus, prior)
         state = state._replace(
             scores=np.append(state.scores, value),
@@ -200,32 +216,33 @@ def _noted(
     return state
 
 
-def posterior(
-    state: State, corpus: franchise.Corpus, p: SimpleNamespace, names: Any, each: Each
-) -> tuple[Posterior, I64]:
-    """The topics at the end, most used first, averaged over the sweeps that were kept; and their ids."""
+def with_answer(state: State, p: SimpleNamespace) -> State:
+    """The chain's topics, most used first, averaged over the sweeps that were kept."""
     live = np.flatnonzero(state.topic > 0)
     prior = Prior(state.alpha, state.gamma, float(p.discount), float(p.beta))
-    counts, mass = state.term_topic, franchise.mass_of(_chain_of(state, corpus).counts, prior)
-    times = np.maximum(state.times, 1)
+    held = Counts(state.term_topic, state.topic, state.tables, state.ids, state.sizes)
+    counts, mass, ids = state.term_topic, franchise.mass_of(held, prior), state.ids
     if state.n_kept:
         fresh = state.times == 0  # born after the last sweep that was kept
-        counts = np.where(fresh, counts, state.kept / times.astype(np.float32))
+        times = np.maximum(state.times, 1).astype(np.float32)
+        counts = np.where(fresh, counts, state.kept / times)
         mass = np.where(fresh, mass, state.kept_mass / state.n_kept)
     order = live[np.argsort(-counts[:, live].sum(axis=0, dtype=np.float64), kind="stable")]
-    ids = state.ids[order]
     if len(order) == 0:  # no token anywhere: a topic that knows nothing
-        order, mass, ids = (
-            np.zeros(1, np.int64),
-            np.full(len(mass), state.alpha),
-            np.zeros(1, np.int64),
-        )
-    used = np.ascontiguousarray(counts[:, order], np.float32)
+        order, mass, ids = np.zeros(1, np.int64), np.full(1, state.alpha), np.zeros(1, np.int64)
+    return state._replace(
+        answer=np.ascontiguousarray(counts[:, order], np.float32), answer_mass=mass[order],
+        answer_ids=ids[order], answer_both=np.array([state.alpha, state.gamma]),
+    )  # fmt: skip
+
+
+def posterior(state: State, p: SimpleNamespace, names: Any, each: Each) -> Posterior:
+    """What the first chain has found; ``state`` has its answer."""
     return Posterior(
-        rows=topics.topic_rows(used, prior.beta, each), alpha=mass[order], beta=prior.beta,
-        topic_tokens=topics.topic_totals(used), scores=state.scores,
+        rows=topics.topic_rows(state.answer, float(p.beta), each), alpha=state.answer_mass,
+        beta=float(p.beta), topic_tokens=topics.topic_totals(state.answer), scores=state.scores,
         score_steps=state.score_steps, vocabulary=names,
-    ), ids  # fmt: skip
+    )  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -259,7 +276,7 @@ class HDP(TopicEstimator):
         Splits and merges of whole topics tried after each sweep. None is 20, or 0 with a discount, which they
         do not know.
     n_chains : int
-        With more than one, chains begun from twice, half, four times, ... as many topics run before the one
+        With more than one, chains begun from twice, half, four times, ... as many topics run after the one
         that is the model; they only widen the interval of the number of topics to what it is worth.
     learn_alpha, learn_gamma : bool
         Whether the concentrations are drawn along the way, under Gamma(1, 1) priors.
@@ -279,7 +296,7 @@ class HDP(TopicEstimator):
     concentrations_ : (float, float)
         alpha and gamma at the end.
     scores_ : float64 array
-        Joint log-likelihood per token, every tenth sweep.
+        Joint log-likelihood per token, every tenth sweep of the chain that is the model.
 
     Examples
     --------
@@ -349,11 +366,11 @@ class HDP(TopicEstimator):
                 state, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
                 stopped=saved.stopped, max_time=p.max_time,
             )  # fmt: skip
-            self.posterior_, self.topic_ids_ = posterior(
-                state, corpus, p, given.vocabulary, workers.each
-            )
-        self.trace_, self.n_iter_ = state.trace, state.step
-        self.concentrations_ = (state.alpha, state.gamma)
+            if not len(state.answer_ids):
+                state = with_answer(state, p)
+            self.posterior_ = posterior(state, p, given.vocabulary, workers.each)
+        self.topic_ids_, self.trace_, self.n_iter_ = state.answer_ids, state.trace, state.step
+        self.concentrations_ = (float(state.answer_both[0]), float(state.answer_both[1]))
         return self
 
     def _checked_parameters(self) -> SimpleNamespace:
@@ -396,7 +413,7 @@ class HDP(TopicEstimator):
     def n_large_(self) -> int:
         """Topics that hold a thousandth of all tokens, and 50 at least, at the end."""
         check_is_fitted(self)
-        return int(self.trace_[-1, 2])
+        return int(self.trace_[self.trace_[:, 0] == 0][-1, 2])
 
     @property
     def scores_(self) -> F64:
@@ -460,7 +477,7 @@ def _tokens_of(corpus: Corpus, p: SimpleNamespace) -> franchise.Corpus:
             f"a document has {longest:,} tokens and sampler {p.sampler!r} takes up to "
             f"{franchise.MOST_TOKENS:,}; divide it, or take sampler 'direct'"
         )
-    return franchise.make_corpus(tokens, corpus.n_terms, float(p.discount), p.sampler)
+    return franchise.make_corpus(tokens, corpus.n_terms, p.sampler)
 
 
 def _resumed(saved: checkpoints.Saver, corpus: franchise.Corpus) -> State | None:
@@ -478,6 +495,9 @@ def _resumed(saved: checkpoints.Saver, corpus: franchise.Corpus) -> State | None
         and state.sizes.shape == (3,)
         and _fits_store(state, corpus)
         and state.trace.shape[1:] == (3,)
+        and state.answer.shape == (corpus.n_terms, len(state.answer_ids))
+        and len(state.answer_mass) == len(state.answer_ids)
+        and state.answer_both.shape == (2,)
     )
     if not fits:
         raise ModelFileError(f"the checkpoint {saved.path} holds impossible numbers; begin again")

@@ -193,8 +193,9 @@ class OnlineHDP(TopicStream):
         alike share a theme for ever, and their number is closer to the ceiling than to the truth.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
-    batch_size : int
-        Documents in a mini-batch.
+    batch_size : int or None
+        Documents in a mini-batch. None is a fortieth of the documents given to `fit`, or of `n_docs`, from 8
+        to 128; 64 on a stream of unknown length. The fewer steps there are, the longer topics stay alike.
     burn_in, n_samples : int
         Sweeps over each document before its topics count, and after.
     n_docs : int or None
@@ -244,7 +245,7 @@ class OnlineHDP(TopicStream):
     learn_gamma: bool = True
     merge: bool = True
     n_passes: int = 10
-    batch_size: int = 128
+    batch_size: int | None = None
     burn_in: int = 3
     n_samples: int = 2
     n_docs: int | None = None

@@ -103,8 +103,9 @@ class OnlineLDA(TopicStream):
         documents given to `fit` or first given to `partial_fit`.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
-    batch_size : int
-        Documents in a mini-batch.
+    batch_size : int or None
+        Documents in a mini-batch. None is a fortieth of the documents given to `fit`, or of `n_docs`, from 8
+        to 128; 64 on a stream of unknown length.
     burn_in, n_samples : int
         Passes over each document before its topics count, and after.
     n_docs : int or None
@@ -146,7 +147,7 @@ class OnlineLDA(TopicStream):
     inference: str = "scvb0"
     start: str = "noise"
     n_passes: int = 3
-    batch_size: int = 256
+    batch_size: int | None = 256
     burn_in: int = 3
     n_samples: int = 2
     n_docs: int | None = None

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.kernels import direct_sweep, draw, fixed_sweep, franchise, split_merge
-from bayou.kernels import tables as kernel
 from bayou.kernels.rng import ROOT, key
 from bayou.parts import concentration, sampler, tables
 from bayou.parts.topics import F32, F64, I64, U16, TokenIndex, Tokens
@@ -17,7 +16,10 @@ U8 = NDArray[np.uint8]
 
 SAMPLERS = ("alias", "tables", "direct")
 MOST_TOKENS = 65_536  # of a document: Stirling ratios are tabulated up to its length
-_COLUMNS = 64  # tables of one topic in a document up to which they are
+_LEAST_COLUMNS = 64  # tables of one topic in a document up to which they are at least
+_MOST_CELLS = (
+    1 << 22
+)  # and up to the tables there are while these are not more; beyond, worked out each time
 _LEAST_STOCK, _MOST_STOCK = 8, 4096  # draws that are kept for a term
 
 
@@ -27,8 +29,6 @@ class Corpus(NamedTuple):
     tokens: Tokens
     lengths: I64
     n_terms: int
-    ratios: F64
-    factors: F64
     starts: I64  # where each term's kept draws begin
 
 
@@ -70,20 +70,26 @@ class Chain(NamedTuple):
     store: Store
 
 
-def make_corpus(tokens: Tokens, n_terms: int, discount: float, kind: str) -> Corpus:
-    """The tokens with the Stirling ratios that their lengths ask for."""
+def make_corpus(tokens: Tokens, n_terms: int, kind: str) -> Corpus:
+    """The tokens, and room for the draws that ``kind`` keeps for each term."""
     lengths = np.diff(tokens.indptr)
-    ratios, factors = np.zeros((2, 2)), np.zeros((2, 2, 2))
-    if kind != "direct":
-        longest = int(lengths.max(initial=1))
-        ratios = tables.ratios(longest, _COLUMNS, discount)
-        factors = np.zeros((longest + 1, min(_COLUMNS, longest) + 1, 2))
-        kernel.fill_factors(factors, ratios, discount)
     starts = np.zeros(n_terms + 1, np.int64)
     if kind == "alias":
         often = np.bincount(tokens.terms, minlength=n_terms)
         np.cumsum(np.clip(2 * often, _LEAST_STOCK, _MOST_STOCK) * (often > 0), out=starts[1:])
-    return Corpus(tokens, lengths, n_terms, ratios, factors, starts)
+    return Corpus(tokens, lengths, n_terms, starts)
+
+
+def stirling(chain: Chain, corpus: Corpus, discount: float) -> tuple[F64, F64]:
+    """Stirling ratios and factors for documents as long as these, and for more tables than there are now."""
+    longest = int(corpus.lengths.max(initial=1))
+    most = franchise.most_tables(
+        chain.z, chain.heads, corpus.tokens.indptr, len(chain.counts.topic)
+    )
+    wanted = min(max(_LEAST_COLUMNS, 3 * most // 2), longest)
+    wanted = 1 << (wanted - 1).bit_length()  # grown a few times only
+    wanted = min(wanted, max(_LEAST_COLUMNS, _MOST_CELLS // longest))
+    return tables.ratios(longest, wanted, discount), tables.factors(longest, wanted, discount)
 
 
 def start(corpus: Corpus, n_topics: int, prior: Prior, seed: int) -> Chain:
@@ -159,13 +165,13 @@ def sweep_tables(
     ``how`` is the number of proposals a token (0: all topics are weighed), and whether what they are drawn
     from is renewed as it is used up. With weights that stay, a sweep leaves the posterior exactly as it is.
     """
-    old, at = np.arange(len(chain.counts.topic)), 0
+    old, at, ratios = np.arange(len(chain.counts.topic)), 0, stirling(chain, corpus, prior.discount)
     while True:
         chain, new = with_room(chain, corpus)
         old = moved(old, new, -1)
         at = franchise.seat_sweep(
             chain.z, chain.heads, tuple(corpus.tokens), tuple(chain.counts), tuple(chain.store),
-            (corpus.ratios, corpus.factors), tuple(prior), how, seed, step, at,
+            ratios, tuple(prior), how, seed, step, at,
         )  # fmt: skip
         if at == len(chain.z):
             return chain, old

@@ -107,6 +107,7 @@ def sweep(state: State, chain: Chain, beta: float, by: Growth, seed: int, each: 
     growth.renew_sticks(live, np.zeros(len(state.topic)), by, seed, step)
     born = np.flatnonzero(roots.born | ~roots.in_use)
     state.kept[:, born], state.kept_mean[:, born], state.n_kept[born] = 0.0, 0.0, 0
+    state.draws[..., born] = state.level[:, None]  # kept of topics that are not these any more
     state.ids[born] = -1
     state = state._replace(step=step, stick=roots.stick, rest=float(roots.rest[0]))
     return _tidy(state, by)

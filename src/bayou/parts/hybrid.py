@@ -28,7 +28,6 @@ from bayou.parts.topics import (
     Tokens,
     index_tokens,
     prior_mass,
-    topic_totals,
 )
 
 _LEAST_DRAWS = 10  # draws from a_k phi_vk from which on a table costs less than scans
@@ -53,12 +52,18 @@ class Frozen(NamedTuple):
     own: tuple[F32, float, float]  # one count's worth of phi_k, beta, V beta
 
 
-def frozen(g: Global, tokens: Tokens, p: Local) -> Frozen:
+def frozen(g: Global, tokens: Tokens, p: Local, each: Each) -> Frozen:
     """The topics as they are, for the terms of a batch."""
     n_terms, alpha = len(g.raw), p.alpha.astype(np.float32)
     index = index_tokens(tokens, n_terms)
     inv = (1.0 / (g.topic + n_terms * p.beta)).astype(np.float32)
-    rows = (g.raw[index.terms] * np.float32(g.scale) + np.float32(p.beta)) * inv
+    rows = np.empty((len(index.terms), len(inv)), np.float32)
+    both = (np.float32(g.scale), np.float32(p.beta))
+
+    def fill(lo: int, hi: int) -> None:
+        kernels.rows_into(rows, g.raw, index.terms, lo, hi, *both, inv)
+
+    each(fill, np.arange(len(rows) + 1, dtype=np.int64), 0.5 * len(inv))
     own = inv if p.again else np.zeros_like(inv)
     return Frozen(index, rows, prior_mass(rows, alpha), alpha, (own, p.beta, n_terms * p.beta))
 
@@ -112,12 +117,13 @@ def step(
     g: Global, tokens: Tokens, p: Local, rho: float, gain: float, each: Each
 ) -> tuple[Global, Lists]:
     """Sampled local step and global update; gives the documents' topics too."""
-    f = frozen(g, tokens, p)
+    f = frozen(g, tokens, p, each)
     kept, lists = sample(f, tokens, p, each)
     scale = g.scale * (1.0 - rho)
     share, index = np.float32(rho * gain / scale), tuple(f.by_term)
     doc_of = np.repeat(np.arange(tokens.n_docs, dtype=np.int32), np.diff(tokens.indptr))
-    before = topic_totals(g.raw[f.by_term.terms])
+    before, now = np.zeros(len(g.topic)), np.zeros(len(g.topic))
+    kernels.sum_terms(before, g.raw, f.by_term.terms)
 
     def terms(lo: int, hi: int) -> None:
         kernels.expect_terms(
@@ -126,8 +132,8 @@ def step(
         )  # fmt: skip
 
     each(terms, f.by_term.termptr, TOKEN_COST * p.n_samples)
-    gained = scale * (topic_totals(g.raw[f.by_term.terms]) - before)
-    return moved(g, gained, rho, scale, each), lists
+    kernels.sum_terms(now, g.raw, f.by_term.terms)
+    return moved(g, scale * (now - before), rho, scale, each), lists
 
 
 def doc_topic(lists: Lists, tokens: Tokens, n_topics: int, each: Each) -> F32:

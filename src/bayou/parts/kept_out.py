@@ -23,7 +23,7 @@ def judged_alpha(
     lengths = np.diff(tokens.indptr).astype(np.float64)
     for i in range(_ROUNDS):
         now = p._replace(alpha=alpha * share, step=p.step * _ROUNDS + i)
-        _, lists = hybrid.sample(hybrid.frozen(g, tokens, now), tokens, now, each, KEPT_OUT)
+        _, lists = hybrid.sample(hybrid.frozen(g, tokens, now, each), tokens, now, each, KEPT_OUT)
         for _ in range(_ROUNDS):
             opened = float(hybrid.doc_tables(lists, tokens, alpha * share).sum())
             alpha = root.document_concentration(alpha, opened, lengths, 1.0)

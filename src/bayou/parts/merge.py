@@ -49,14 +49,22 @@ def pairs(raw: F32, live: I64) -> list[tuple[int, int]]:
 
 
 def merged(g: Global, tables: F64, names: Names, live: I64, beta: float) -> Names:
-    """The topics after merging; counts and tables change in place. Who has more tables keeps the name."""
-    ids, n_died = names.ids.copy(), names.n_died
-    for pair in pairs(g.raw, live):
-        if gain(g.scale * g.raw[:, list(pair)].astype(np.float64), beta) <= 0.0:
-            continue
-        kept, gone = sorted(pair, key=lambda k: -tables[k])
-        for array in (g.raw.T, g.topic, tables):
-            array[kept] += array[gone]
-            array[gone] = 0.0
-        ids[gone], n_died = SPARE, n_died + 1
-    return Names(ids, names.n_born, n_died)
+    """The topics after merging; counts and tables change in place. Who has more tables keeps the name.
+
+    What has become one may be one with a third: round after round, until nothing is.
+    """
+    ids = names.ids.copy()
+    while len(live) > 1:
+        lost = []
+        for pair in pairs(g.raw, live):
+            if gain(g.scale * g.raw[:, list(pair)].astype(np.float64), beta) <= 0.0:
+                continue
+            kept, gone = sorted(pair, key=lambda k: -tables[k])
+            for array in (g.raw.T, g.topic, tables):
+                array[kept] += array[gone]
+                array[gone] = 0.0
+            lost.append(gone)
+        if not lost:
+            break
+        ids[lost], live = SPARE, np.setdiff1d(live, lost)
+    return Names(ids, names.n_born, names.n_died + int((names.ids != ids).sum()))

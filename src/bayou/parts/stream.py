@@ -61,6 +61,15 @@ def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> Pace:
     return Pace(next_step, seen, (p.tau + next_step) ** -p.kappa, gain, again)
 
 
+def batch_size(n_docs: int | None) -> int:
+    """Documents in a mini-batch where nobody said how many: a fortieth of the corpus, from 8 to 128.
+
+    Topics are learned in steps, and a pass of few steps leaves them near the noise they began with. Where
+    the size of the corpus is not known, 64.
+    """
+    return 64 if n_docs is None else min(max(n_docs // 40, 8), 128)
+
+
 def renewals(step: int, tau: float, kappa: float) -> float:
     """How often the memory of a stream has been renewed: the sum of rho_t up to a step, by its integral."""
     ends = np.array([tau, tau + step])

@@ -12,6 +12,7 @@ from bayou.parts.topics import F64, I64, U64
 
 _lock = threading.Lock()
 _shared: dict[float, F64] = {}
+_shared_factors: dict[float, F64] = {}
 
 
 def ratios(n: int, m: int, discount: float = 0.0) -> F64:
@@ -34,6 +35,21 @@ def ratios(n: int, m: int, discount: float = 0.0) -> F64:
         tables.fill_ratios(grown, *have.shape, discount)
         grown.setflags(write=False)
         _shared[discount] = grown
+        return grown
+
+
+def factors(n: int, m: int, discount: float = 0.0) -> F64:
+    """What the next customer weighs (`kernels.tables.fill_factors`), shared and grown like `ratios`."""
+    have = _shared_factors.get(discount)
+    if have is not None and have.shape[0] > n and have.shape[1] > m:
+        return have
+    known = ratios(n + 1, m + 1, discount)
+    with _lock:
+        had = _shared_factors.get(discount, np.zeros((2, 2, 2))).shape
+        grown = np.zeros((max(n + 1, had[0]), max(m + 1, had[1]), 2))
+        tables.fill_factors(grown, known, discount)
+        grown.setflags(write=False)
+        _shared_factors[discount] = grown
         return grown
 
 
