@@ -37,7 +37,7 @@ _CLASSES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 _LABELS: dict[str, dict[str, Any]] = {  # what is other for several labels a document
     "gibbs": {"alpha": 10.0, "batch_size": 64},
-    "averaging": {"alpha": 10.0, "gamma": 1.0},
+    "averaging": {"alpha": 10.0, "positive_cost": 1.0},
 }
 _NUMBERS: dict[str, dict[str, Any]] = {
     "gibbs": {
@@ -66,7 +66,7 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         Concentration of a document's topics around the sticks, all topics together; None is 5, and 10 for
         several labels a document.
     gamma : float or None
-        How readily topics are born; None is 1, and 10 for classes with "averaging".
+        How readily topics are born; None is 1, or 10 with "averaging".
     max_topics : int
         Topics at a time, at most.
     min_tokens : float
@@ -77,7 +77,9 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         Whether predictions are by weights of a second stage, as in `OnlineMedLDAClassifier`. None: for
         several labels a document. A topic that is born begins with the score of an average document; what
         documents had of one that is given up goes to the others.
-    beta, cost, margin, variance, positive_cost, weight_floor, tf, idf, n_passes, n_rounds
+    positive_cost : float or None
+        As in `OnlineMedLDAClassifier`, but None is always 1 with "averaging".
+    beta, cost, margin, variance, weight_floor, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDAClassifier`. In the first mini-batch all topics speak alike.
     n_sweeps : int or None
         Sweeps of each round; None is 2. A topic that is born in the last sweep stays unless it is small.
@@ -143,7 +145,7 @@ class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
     n_topics : int or None
         Topics to begin with; None is 10.
     alpha, gamma : float or None
-        As in `OnlineMedHDPClassifier`; None is 5 and 1.
+        As in `OnlineMedHDPClassifier`; None is 5 and 1, with "averaging" too.
     max_topics, min_tokens
         As in `OnlineMedHDPClassifier`.
     refit : bool or None
