@@ -136,7 +136,7 @@ def rows_of(n_labels: int, n_chains: int) -> dict[str, Callable[[Corpus, Corpus]
         "omikuji": omikuji,
     }
     if n_labels > MANY:
-        rows["tomotopy LLDA, 20 sweeps"] = lambda a, b: tomotopy(a, b, n_sweeps=20, n_steps=10)
+        rows["tomotopy LLDA, 5 sweeps"] = lambda a, b: tomotopy(a, b, n_sweeps=5, n_steps=5)
         return rows
     rows["tomotopy LLDA"] = tomotopy
     rows["tomotopy PLDA"] = lambda a, b: tomotopy(a, b, partial=True)

@@ -39,7 +39,8 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     Parameters
     ----------
     n_topics : int
-        Topics over labels [K].
+        Topics over labels [K]. Labels may come at any time, so it does not follow from their number; with few
+        labels ask for no more topics than labels.
     n_chains : int
         Sets of topics, from other random starts, whose scores are averaged; the terms of labels are the same.
     gamma : float
