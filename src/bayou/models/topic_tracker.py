@@ -19,7 +19,7 @@ applications to topic detection and tracking. ICDM 2008.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Self
@@ -31,24 +31,23 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
-from bayou.data.growth import Dropped, Terms
+from bayou.data.growth import Terms
 from bayou.data.intake import Due, Intake, with_times
-from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import runtime
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import alerting, slice_step, slots, topics, trail
 from bayou.parts.slots import State, fixed_topics
-from bayou.parts.topics import I64, Each
-from bayou.parts.trail import Alert, Courses, Slices
-from bayou.posterior import Posterior, unpack_vocabulary
+from bayou.parts.topics import Each
+from bayou.parts.trail import Alert
+from bayou.posterior import unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
+from bayou.tracked import TrackedTopics
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TopicTracker(TopicEstimator):
+class TopicTracker(TrackedTopics):
     """Topics through time: the same topic keeps its number while its words and its share move.
 
     Documents are learned slice after slice, once, and forgotten. What changes beyond chance is told by
@@ -215,91 +214,6 @@ class TopicTracker(TopicEstimator):
             check_is_fitted(self)
         return self._learn(all=True)
 
-    # -- what was learned ----------------------------------------------------------------------
-
-    def alerts(self, kind: str | Sequence[str] | None = None, *, since: int = 0) -> list[Alert]:
-        """What changed, in the order of time.
-
-        Parameters
-        ----------
-        kind : str or list of str, optional
-            "drift", "words", "rise", "fall", "surprise"; "born", "split", "merged", "dormant", "revived",
-            "dead".
-        since : int
-            The first slice to look at.
-        """
-        check_is_fitted(self)
-        wanted = (kind,) if isinstance(kind, str) else kind
-        return [
-            a
-            for a in self._trail.alerts
-            if a.slice >= since and (wanted is None or a.kind in wanted)
-        ]
-
-    def alerts_jsonl(self, **which: Any) -> str:
-        """`alerts` as JSON lines."""
-        return "".join(alert.to_json() + "\n" for alert in self.alerts(**which))
-
-    @property
-    def lineage_(self) -> list[Alert]:
-        """Births, splits, merges, sleeps, awakenings and deaths."""
-        return self.alerts(trail.LINEAGE)
-
-    @property
-    def slices_(self) -> Slices:
-        """One entry a slice: when, how many documents and tokens, late ones, terms, strength."""
-        check_is_fitted(self)
-        return self._trail.slices
-
-    @property
-    def courses_(self) -> Courses:
-        """One entry a topic and slice: share with its interval, drift and what was expected, terms."""
-        check_is_fitted(self)
-        return self._trail.courses
-
-    @property
-    def topic_ids_(self) -> I64:
-        """The permanent number of each row of `components_`."""
-        check_is_fitted(self)
-        return self.state_.ids.copy()
-
-    @property
-    def dropped_(self) -> Dropped:
-        """What the vocabulary has left out."""
-        return self._terms.dropped
-
-    @property
-    def topic_names_(self) -> dict[int, str]:
-        """Names of the fixed topics by their permanent numbers."""
-        return dict(enumerate(self.fixed or {}))
-
-    @property
-    def n_waiting_(self) -> int:
-        """Documents of slices that are still open."""
-        return self._intake.n_docs
-
-    @property
-    def slice_names_(self) -> list[str]:
-        """What the slices are called."""
-        check_is_fitted(self)
-        width = parse_width(self.slice_by)
-        both = zip(self.slices_.start.tolist(), self.slices_.end.tolist(), strict=True)
-        return [slice_name(a, b, width, i) for i, (a, b) in enumerate(both)]
-
-    def course(self, topic: int) -> dict[str, list[Any]]:
-        """A topic through time: slices, shares with 95 % intervals, drift, and its leading terms."""
-        check_is_fitted(self)
-        rows = np.flatnonzero(self.courses_.topic == topic)
-        if not len(rows):
-            known = ", ".join(map(str, np.unique(self.courses_.topic)[:20]))
-            raise ValueError(f"there is no topic {topic!r}; there are {known}")
-        c, names = self.courses_, self.slice_names_
-        out: dict[str, list[Any]] = {"slice": [names[t] for t in c.slice[rows]]}
-        for name in ("share", "low", "high", "drift", "expected", "tokens"):
-            out[name] = getattr(c, name)[rows].tolist()
-        out["terms"] = [[self._trail.names[v] for v in c.terms[i] if v >= 0] for i in rows]
-        return out
-
     # -- learning ------------------------------------------------------------------------------
 
     def _begin(self, p: SimpleNamespace) -> None:
@@ -451,25 +365,6 @@ class TopicTracker(TopicEstimator):
         if p.fixed is not None and not isinstance(p.fixed, Mapping):
             raise ValueError(f"fixed must be a mapping from names to topics; got {p.fixed!r:.60}")
         return p
-
-    @property
-    def vocabulary_(self) -> Vocabulary | None:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._terms.names
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "state_")
-
-    @property
-    def posterior_(self) -> Posterior:  # type: ignore[override]
-        """The topics as the last slice has left them; one that it had no tokens of is its memory."""
-        check_is_fitted(self)
-        s = self.state_
-        return Posterior(
-            rows=s.rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.tokens, scores=np.zeros(0),
-            score_steps=np.zeros(0, np.int64), vocabulary=self._terms.names,
-        )  # fmt: skip
 
     # -- files ---------------------------------------------------------------------------------
 

@@ -136,7 +136,8 @@ def _of_words(step: Step, here: Slice, k: int, terms: list[int]) -> Alert:
     assert judged is not None
     docs = np.bincount(pairs.terms, minlength=len(step.before.usual))
     rows = np.repeat(np.arange(pairs.n_docs), np.diff(pairs.indptr))
-    hits = np.bincount(rows[np.isin(pairs.terms, terms)], minlength=pairs.n_docs)
+    mine = np.isin(pairs.terms, terms)
+    hits = np.bincount(rows[mine], weights=pairs.counts[mine], minlength=pairs.n_docs)
     best = [d for d in np.argsort(-hits, kind="stable")[:N_DOCS] if hits[d] > 0]
     lead = terms[0]
     return Alert(

@@ -25,7 +25,7 @@ _LIVES = ("born", "split", "merged", "dormant", "revived", "dead")
 _RISES = {"rise": True, "born": True, "split": True, "revived": True,
           "fall": False, "dormant": False, "dead": False, "merged": False}  # fmt: skip
 SAID = {
-    "drift": "changes its words", "words": "has new words", "rise": "rises", "fall": "falls",
+    "drift": "changes its words", "words": "new words", "rise": "rises", "fall": "falls",
     "surprise": "Documents that fit no topic", "born": "is new", "split": "splits off",
     "merged": "merges into another", "dormant": "falls silent", "revived": "is back",
     "dead": "has been silent for so long that it is given up",
@@ -185,8 +185,13 @@ def _lifelong(courses: Any, rows: Any, terms: list[str]) -> tuple[tuple[str, flo
             if v >= 0:
                 total[v] = total.get(v, 0.0) + size * w
     mass = max(float(courses.tokens[rows].sum()), 1e-3)
-    best = sorted(total, key=lambda v: (not any(map(str.isalpha, terms[v])), -total[v], v))
+    best = sorted(total, key=lambda v: (_is_number(terms[v]), -total[v], v))
     return tuple((shorten(terms[v], 40) or "␣", total[v] / mass) for v in best[:N_WORDS])
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word has no letters: such ones stand behind others."""
+    return not any(map(str.isalpha, word))
 
 
 def _signs(courses: Any, rows: dict[int, Any], n_names: int) -> list[layout.Sign]:
@@ -239,7 +244,7 @@ def _change(number: int, alert: Any, place: dict[int, Tracked], texts: Mapping[s
         rises=_RISES.get(alert.kind),
         topic=place.get(alert.topic),
         other=place.get(alert.other),
-        words=tuple(shorten(word, 40) for word in alert.words),
+        words=tuple(shorten(word, 40) for word in sorted(alert.words, key=_is_number)),
         lost=tuple(shorten(word, 40) for word in alert.lost),
         before=alert.before,
         after=alert.after,

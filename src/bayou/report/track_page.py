@@ -109,7 +109,10 @@ def _finding(change: Change) -> Finding:
     verb = SAID[change.kind]
     share = f" {percent(change.before)} before, {percent(change.after)} then"
     if change.kind in ("born", "split"):
-        share = f" with {percent(change.after)} of the words"
+        return Finding(
+            (f"In {change.date} ", name, f" {verb}, with {percent(change.after)} of the words."),
+            link,
+        )
     return Finding((f"In {change.date} ", name, f" {verb}:{share}."), link)
 
 
@@ -117,6 +120,8 @@ def _told(change: Change) -> str:
     """A change in one line."""
     if change.topic is None:
         return f"{change.date}: {shorten(', '.join(change.words[:5]), 80) or SAID[change.kind]}"
+    if change.kind == "words":
+        return f"{change.date}: new in {change.topic.name()}: {', '.join(change.words[:3])}"
     return f"{change.date}: {change.topic.name()} {SAID[change.kind]}"
 
 
@@ -230,7 +235,7 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         (
             "Changes its words",
             "Jensen-Shannon divergence of the slice's words in the topic from the topic's memory, in bits.",
-            "Against 200 slices without change, drawn document by document from urns as bursty as the text, "
+            "Against 60 slices without change, drawn document by document from urns as bursty as the text, "
             f"on the scale of recent slices; {rate} topics of a slice.",
         ),
         (
@@ -257,8 +262,9 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         ),
         (
             "Merges",
-            "Two topics whose words are the same in two slices in a row.",
-            "Hellinger distance under 0.25; the larger keeps its number.",
+            "Two topics whose words are the same in two slices in a row, or one that has taken the other's.",
+            "Hellinger distance under 0.25; the larger keeps its number. Or one falls silent while another "
+            "has come within 0.6 of its words.",
         ),
         (
             "Fits no topic",
