@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayou.cli import catalogue
+from bayou.cli import answers, catalogue
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SEPARATORS = (";", "|", ",", "/")
 _SHARE_JOINED = 0.3  # of the label names; one name with a comma is a name
 _FEW_TOKENS = 100  # a topic: its ten first terms were then met about ten times each, at best
+_FEW_DOCS = 1000
 _FEW_STEPS = 30  # of a model of a stream: on documentation its topics have settled by then
 _TELLING = 40  # characters of a label that are shown
 
@@ -68,21 +69,31 @@ def _pieces(name: str, mark: str) -> list[str]:
 
 
 def on_fit(estimator: Any, corpus: Corpus, voice: Voice) -> None:
-    """Say where a corpus is too small for the topics that were asked of it."""
-    p = estimator.get_params(deep=False)
-    n_topics = len(estimator.components_)
-    name = catalogue.name_of(type(estimator))
-    if {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit"):
+    """Say where a corpus is too small for what was asked of it."""
+    p, name = estimator.get_params(deep=False), catalogue.name_of(type(estimator))
+    streams = {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit")
+    if streams and not answers.are_learned(estimator):
         each = max(-(-corpus.n_docs // p["batch_size"]), 1)
         if each * p["n_passes"] < _FEW_STEPS:
             voice.say(_few_steps(name, corpus.n_docs, each, p["n_passes"]))
-    if isinstance(p.get("n_topics"), int) and "hdp" not in name and n_topics > 1:
-        mean = corpus.n_tokens / n_topics
-        if mean < _FEW_TOKENS:
-            voice.say(
-                f"{corpus.n_tokens:,.0f} tokens for {n_topics} topics, {mean:.0f} each: ask for fewer topics "
-                "with -k to read more in each"
-            )
+    if "n_topics" in p and "hdp" not in name and not hasattr(estimator, "labels_"):
+        _on_number(estimator.posterior_.topic_tokens, corpus, voice)
+
+
+def _on_number(tokens: Any, corpus: Corpus, voice: Voice) -> None:
+    """Say that there are more topics than a small corpus fills."""
+    n, mean = len(tokens), corpus.n_tokens / len(tokens)
+    n_small = int((tokens < 0.5 * tokens.sum() / n).sum())
+    if n > 1 and mean < _FEW_TOKENS:
+        voice.say(
+            f"{corpus.n_tokens:,.0f} tokens for {n} topics, {mean:.0f} each: ask for fewer topics with -k to "
+            "read more in each"
+        )
+    elif corpus.n_docs < _FEW_DOCS and n_small > n / 2:
+        voice.say(
+            f"{n_small} of {n} topics have less than half of an even share of the words: fewer topics (-k) "
+            "are easier to read"
+        )
 
 
 def _few_steps(name: str, n_docs: int, each: int, n_passes: int) -> str:
