@@ -80,6 +80,8 @@ def build(
     best = top_terms(phi, min(N_WORDS, phi.shape[1]))
     n_coherent = min(COHERENCE_WORDS, phi.shape[1])
     coherent = npmi(phi, counts, top_n=n_coherent) if n_coherent > 1 else np.full(len(phi), np.nan)
+    bare = _bare(posterior)
+    coherent = np.where(bare, np.nan, coherent)
     special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[
         :, : 8 if len(phi) <= _MANY else 6
     ]
@@ -104,16 +106,19 @@ def build(
         )
         for k in range(len(phi))
     )
+    return tuple(_bared(topic) if bare[topic.number] else topic for topic in found)
+
+
+def _bare(posterior: Posterior) -> NDArray[np.bool_]:
+    """Which topics have too few tokens for words of their own; none where all have."""
     few = posterior.topic_tokens < _FEWEST
-    if few.all():  # then nobody has more, and what there is is shown
-        return found
-    return tuple(_bared(t) if few[t.number] else t for t in found)
+    return np.zeros_like(few) if few.all() else few
 
 
 def _bared(topic: Topic) -> Topic:
     """The topic without words, which would be those of the prior."""
     words = ((_NO_WORDS, 0.0),)
-    return replace(topic, words=words, distinctive=(), examples=(), coherence=np.nan, bare=True)
+    return replace(topic, words=words, distinctive=(), examples=(), bare=True)
 
 
 def _frex(phi: Floats, counts: Any) -> Floats:
