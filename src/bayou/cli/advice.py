@@ -23,11 +23,11 @@ _TELLING = 40  # characters of a label that are shown
 
 def on_documents(corpus: Corpus, voice: Voice) -> None:
     """How much there is to learn from, and how many documents have nothing to teach."""
-    n_empty = int((corpus.doc_lengths() == 0).sum())
-    without = f" ({n_empty:,} without any of the terms)" if n_empty else ""
-    voice.say(
-        f"{corpus.n_docs:,} documents{without}, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens"
-    )
+    n, n_empty = corpus.n_docs, int((corpus.doc_lengths() == 0).sum())
+    docs = f"{n:,} document{'s' * (n != 1)}"
+    if n_empty:
+        docs += f" ({n_empty:,} without any of the terms)"
+    voice.say(f"{docs}, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens")
 
 
 class Blanks:
@@ -45,7 +45,8 @@ class Blanks:
     def tell(self, voice: Voice) -> None:
         """Say how many there were, if any."""
         if self.n_empty:
-            voice.say(f"{self.n_empty:,} documents are empty: nothing is learned from their words")
+            said = "documents are" if self.n_empty > 1 else "document is"
+            voice.say(f"{self.n_empty:,} {said} empty: there is nothing to learn in them")
 
 
 def on_labels(names: Sequence[str] | None, separator: str | None, voice: Voice) -> None:
