@@ -74,7 +74,7 @@ def test_empty_texts_are_counted(invoke, small):
     err = invoke("fit", file, "-k", "2", *KEEP_ALL).stderr
     assert "10 documents (2 without any of the terms), 12 terms" in err
     words = ("fit", file, "-k", "2", "-m", "online-lda", "--first", "4", *KEEP_ALL)
-    assert "1 documents are empty" in invoke(*words, "-o", "s.bayou").stderr
+    assert "1 document is empty" in invoke(*words, "-o", "s.bayou").stderr
     strange = '{"text": "wolf wolf zebra"}\n{"text": ""}\n{"text": "zebra"}\n'
     done = invoke("predict", "model.bayou", "-", input=strange)
     assert [row["known_words"] for row in rows_of(done)] == [2, 0, 0]
@@ -185,6 +185,13 @@ def test_update_remembers_labels_and_their_separator(invoke, tmp_path):
     named = ("--text", "body", "--target", "n")
     invoke("fit", file, "-m", "online-med-lda", "-k", "2", *KEEP_ALL, *named, "-o", "n.bayou")
     invoke("update", "n.bayou", file)
+
+
+def test_a_model_may_be_named_by_its_class(invoke, small):
+    done = invoke("fit", small(), "-m", "LDA", "-k", "2", *KEEP_ALL)
+    assert "Fitted 2 topics" in done.stderr
+    assert "nan" not in done.stderr
+    assert invoke("models", "OnlineLDA").stdout == invoke("models", "online-lda").stdout
 
 
 def test_texts_where_counts_belong():

@@ -277,3 +277,18 @@ def test_documents_that_share_no_word_with_the_model():
         labels=["a", "b"] * 30,
     )
     check_page(render(ReportData.from_model(model, empty, title="strangers")))
+
+
+def test_topics_without_words_of_their_own_are_said_to_have_none():
+    corpus, _ = sample_lda(n_docs=12, n_topics=2, n_terms=30, seed=1)
+    model = LDA(n_topics=40, random_state=0).fit(corpus)
+    data = ReportData.from_model(model, corpus)
+    bare = [topic for topic in data.topics if topic.bare]
+    assert bare
+    assert len(bare) < 40
+    assert {t.number for t in bare} == set(np.flatnonzero(model.posterior_.topic_tokens < 10))
+    assert {topic.name() for topic in bare} == {"no words of its own"}
+    page = render(data)
+    check_page(page)
+    assert page.count("Fewer than ten tokens were learned for this topic") == len(bare)
+    assert f"{len(bare)} topics have fewer than ten tokens" in page

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayou.cli import catalogue
+from bayou.cli import answers, catalogue
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 _SEPARATORS = (";", "|", ",", "/")
 _SHARE_JOINED = 0.3  # of the label names; one name with a comma is a name
 _FEW_TOKENS = 100  # a topic: its ten first terms were then met about ten times each, at best
+_FEW_DOCS = 1000
 _FEW_STEPS = 30  # of a model of a stream: on documentation its topics have settled by then
 _TELLING = 40  # characters of a label that are shown
 
 
 def on_documents(corpus: Corpus, voice: Voice) -> None:
     """How much there is to learn from, and how many documents have nothing to teach."""
-    n_empty = int((corpus.doc_lengths() == 0).sum())
-    without = f" ({n_empty:,} without any of the terms)" if n_empty else ""
-    voice.say(
-        f"{corpus.n_docs:,} documents{without}, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens"
-    )
+    n, n_empty = corpus.n_docs, int((corpus.doc_lengths() == 0).sum())
+    docs = f"{n:,} document{'s' * (n != 1)}"
+    if n_empty:
+        docs += f" ({n_empty:,} without any of the terms)"
+    voice.say(f"{docs}, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens")
 
 
 class Blanks:
@@ -44,7 +45,8 @@ class Blanks:
     def tell(self, voice: Voice) -> None:
         """Say how many there were, if any."""
         if self.n_empty:
-            voice.say(f"{self.n_empty:,} documents are empty: nothing is learned from their words")
+            said = "documents are" if self.n_empty > 1 else "document is"
+            voice.say(f"{self.n_empty:,} {said} empty: there is nothing to learn in them")
 
 
 def on_labels(names: Sequence[str] | None, separator: str | None, voice: Voice) -> None:
@@ -68,21 +70,31 @@ def _pieces(name: str, mark: str) -> list[str]:
 
 
 def on_fit(estimator: Any, corpus: Corpus, voice: Voice) -> None:
-    """Say where a corpus is too small for the topics that were asked of it."""
-    p = estimator.get_params(deep=False)
-    n_topics = len(estimator.components_)
-    name = catalogue.name_of(type(estimator))
-    if {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit"):
+    """Say where a corpus is too small for what was asked of it."""
+    p, name = estimator.get_params(deep=False), catalogue.name_of(type(estimator))
+    streams = {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit")
+    if streams and not answers.are_learned(estimator):
         each = max(-(-corpus.n_docs // p["batch_size"]), 1)
         if each * p["n_passes"] < _FEW_STEPS:
             voice.say(_few_steps(name, corpus.n_docs, each, p["n_passes"]))
-    if isinstance(p.get("n_topics"), int) and "hdp" not in name and n_topics > 1:
-        mean = corpus.n_tokens / n_topics
-        if mean < _FEW_TOKENS:
-            voice.say(
-                f"{corpus.n_tokens:,.0f} tokens for {n_topics} topics, {mean:.0f} each: ask for fewer topics "
-                "with -k to read more in each"
-            )
+    if "n_topics" in p and "hdp" not in name and not hasattr(estimator, "labels_"):
+        _on_number(estimator.posterior_.topic_tokens, corpus, voice)
+
+
+def _on_number(tokens: Any, corpus: Corpus, voice: Voice) -> None:
+    """Say that there are more topics than a small corpus fills."""
+    n, mean = len(tokens), corpus.n_tokens / len(tokens)
+    n_small = int((tokens < 0.5 * tokens.sum() / n).sum())
+    if n > 1 and mean < _FEW_TOKENS:
+        voice.say(
+            f"{corpus.n_tokens:,.0f} tokens for {n} topics, {mean:.0f} each: ask for fewer topics with -k to "
+            "read more in each"
+        )
+    elif corpus.n_docs < _FEW_DOCS and n_small > n / 2:
+        voice.say(
+            f"{n_small} of {n} topics have less than half of an even share of the words: fewer topics (-k) "
+            "are easier to read"
+        )
 
 
 def _few_steps(name: str, n_docs: int, each: int, n_passes: int) -> str:

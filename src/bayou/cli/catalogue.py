@@ -87,10 +87,21 @@ def families() -> dict[str, tuple[str, str]]:
     }
 
 
+def spelled(name: str) -> str:
+    """The name of a model, given as such, by a shorter one or by its class.
+
+    Examples
+    --------
+    >>> spelled("spectral"), spelled("MedLDAClassifier"), spelled("LDA")
+    ('spectral-leader', 'med-lda-classifier', 'lda')
+    """
+    return name_of(name) if name in HOMES else SHORT.get(name, name)
+
+
 def check(name: str) -> str:
     """The class of that name; a wrong name is a usage error."""
     known = classes()
-    name = SHORT.get(name, name)
+    name = spelled(name)
     if name not in known:
         every = sorted((*known, *families(), *SHORT))
         raise typer.BadParameter(
@@ -102,7 +113,7 @@ def check(name: str) -> str:
 
 def resolved(name: str, label: str | None, target: str | None) -> str:
     """The full name of a model, told by what it is to learn; what it needs must be there."""
-    name = SHORT.get(name, name)
+    name = spelled(name)
     if name in families():
         if bool(label) == bool(target):
             both = "only one of them" if label else "one of them"

@@ -226,8 +226,7 @@ def fit(  # one parameter a flag
     text_model.save(out)
     voice.say(f"Saved to {out}")
     listing.print_learned(text_model.estimator_, 10, out)
-    if not answers.are_learned(kind):
-        advice.on_fit(text_model.estimator_, corpus, voice)
+    advice.on_fit(text_model.estimator_, corpus, voice)
     if report is not None:
         write_report(report, text_model, corpus, texts, title=documents.title_of(file), voice=voice)
 

@@ -29,7 +29,7 @@ def models(
     Example: bayou models lda
     """
     families = catalogue.families()
-    full = catalogue.SHORT.get(name or "", name or "")
+    full = catalogue.spelled(name or "")
     chosen = () if name is None else families.get(full, (full,))
     for key in chosen:
         catalogue.check(key)

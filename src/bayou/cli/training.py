@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import shlex
 import time
 from collections.abc import Sequence
@@ -104,7 +105,7 @@ def train(
         kept.path.unlink(missing_ok=True)  # nothing is left to resume
     voice.say(f"Fitted {_counted(model.estimator_)} in {n_iter} passes, {seconds:.1f} s")
     scores = model.estimator_.posterior_.scores
-    if len(scores):
+    if len(scores) and math.isfinite(scores[-1]):
         voice.say(f"Log-likelihood {scores[-1]:.4f} a token while fitting")
 
 

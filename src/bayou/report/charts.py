@@ -72,7 +72,8 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
     places = layout.spread(np.array([t.place for t in topics]), radius, width, height)
     order = sorted(range(len(topics)), key=lambda k: topics[k].rank)
     names = [[shorten(word, 18) for word, _ in t.words[:2]] for t in topics]
-    texts = layout.labels(names, order, places, radius, (width, height), most)
+    told = [k for k in order if not topics[k].bare]
+    texts = layout.labels(names, told, places, radius, (width, height), most)
     strong = {label.topic for label in texts[: max(len(texts) // 2, 6)]}
     marks = []
     for k in order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -161,7 +162,7 @@ class ReportData:
         return cls(
             title=shorten(title, 120) if title else f"{posterior.n_topics} topics",
             model=type(model).__name__,
-            about=(type(model).__doc__ or "").strip().partition("\n")[0].rstrip("."),
+            about=_about(model),
             parameters=_parameters(model),
             code=_code(model),
             seed=int(model.seed_),
@@ -217,6 +218,12 @@ def _numbers(model: Any) -> Iterator[Number]:
         low, high = model.n_topics_interval(level=_LEVEL, large=True)
         how = f"those with a thousandth of all words and 50 at least, {_LEVEL:.0%}"
         yield Number(name="Large topics", value=int(model.n_large_), low=low, high=high, how=how)
+
+
+def _about(model: Any) -> str:
+    """The first line of a model's documentation, without the key of its paper."""
+    line = (type(model).__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return re.sub(r"\s*\[\w+\]", "", line)
 
 
 def _parameters(model: Any) -> tuple[tuple[str, str], ...]:

@@ -147,7 +147,7 @@ def _drawings(data: ReportData) -> dict[str, Any]:
     by_share = sorted(data.topics, key=lambda topic: topic.rank)
     clouds = [
         (topic, cloud.draw(topic.words, f"Words of topic {topic.number}: {topic.name(8)}"))
-        for topic in by_share[:MOST_CLOUDS]
+        for topic in [topic for topic in by_share if not topic.bare][:MOST_CLOUDS]
     ]
     rivers = [] if data.course is None else charts.river_topics(data, data.course)
     return {

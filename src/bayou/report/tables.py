@@ -90,12 +90,21 @@ def findings(data: ReportData) -> list[Finding]:
             f"{whole(n)} topics describe the collection; the {said} largest hold ",
             percent(held, 0),
             " of the words. The largest is topic "
-            f"{by_share[0].number} ({by_share[0].name()}) with {percent(by_share[0].share.value)}.",
+            f"{by_share[0].number} ({by_share[0].name()}) with {percent(by_share[0].share.value)}."
+            + _bare(sum(topic.bare for topic in data.topics)),
         )
         out.append(Finding(parts, "topics", "See the topics"))
     made = (_answer_finding(data), _score_finding(data), _label_finding(data), _rise_finding(data))
     out += [finding for finding in made if finding]
     return out
+
+
+def _bare(n: int) -> str:
+    """That some topics hold next to nothing; nothing to say where none does."""
+    if not n:
+        return ""
+    have = "topics have" if n > 1 else "topic has"
+    return f" {whole(n)} {have} fewer than ten tokens, and so no words."
 
 
 def _answer_finding(data: ReportData) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ N_WORDS = 30  # kept for clouds; a topic's list shows the first ten
 COHERENCE_WORDS = 10
 LEAST_SHARE = 0.1  # of a document, to be counted as speaking of a topic
 _LONGEST_TERM = 40
+_FEWEST = 10  # tokens of a topic that has words of its own; those of others are the prior's
+_NO_WORDS = "no words of its own"
 _FEW, _MANY = 40, 100  # topics; beyond, documents are shown more briefly
 
 
@@ -49,6 +51,7 @@ class Topic:
     sign: layout.Sign
     place: tuple[float, float]  # by classical scaling
     examples: tuple[Example, ...]
+    bare: bool = False  # too few tokens were learned to say what it is about
 
     def name(self, n: int = 3) -> str:
         """Its first words."""
@@ -77,6 +80,8 @@ def build(
     best = top_terms(phi, min(N_WORDS, phi.shape[1]))
     n_coherent = min(COHERENCE_WORDS, phi.shape[1])
     coherent = npmi(phi, counts, top_n=n_coherent) if n_coherent > 1 else np.full(len(phi), np.nan)
+    bare = _bare(posterior)
+    coherent = np.where(bare, np.nan, coherent)
     special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[
         :, : 8 if len(phi) <= _MANY else 6
     ]
@@ -85,7 +90,7 @@ def build(
     signs = layout.signs(layout.families(points), np.nan_to_num(sizes))
     ranks, coherence_ranks = _ranks(sizes), _ranks(coherent)
     chosen = _examples(corpus, counts, doc_topics, lengths, texts, phi, names)
-    return tuple(
+    found = tuple(
         Topic(
             number=k,
             words=tuple((names[v], float(phi[k, v])) for v in best[k]),
@@ -101,6 +106,19 @@ def build(
         )
         for k in range(len(phi))
     )
+    return tuple(_bared(topic) if bare[topic.number] else topic for topic in found)
+
+
+def _bare(posterior: Posterior) -> NDArray[np.bool_]:
+    """Which topics have too few tokens for words of their own; none where all have."""
+    few = posterior.topic_tokens < _FEWEST
+    return np.zeros_like(few) if few.all() else few
+
+
+def _bared(topic: Topic) -> Topic:
+    """The topic without words, which would be those of the prior."""
+    words = ((_NO_WORDS, 0.0),)
+    return replace(topic, words=words, distinctive=(), examples=(), bare=True)
 
 
 def _frex(phi: Floats, counts: Any) -> Floats:
