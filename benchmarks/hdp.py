@@ -31,7 +31,7 @@ from bayou.parts import franchise, topics
 from bayou.run.shards import Workers
 
 BETA = 0.05
-GRID = {"kos": (50, 100, 200, 400)}  # numbers of topics of LDA; on the larger corpora two of them
+GRID = {"kos": (50, 100, 200, 400)}  # numbers of topics of LDA; on the larger corpora three
 
 
 def load(name: str) -> corpora.Bench | None:
@@ -138,7 +138,7 @@ def quality(bench: corpora.Bench, given: argparse.Namespace) -> None:
             row(name, seconds, n_topics, judged(bench, rows, alpha))
     for inference, more in (("fast", {}), ("gibbs", {"n_sweeps": given.sweeps})):
         if inference in given.rows:
-            for n_topics in GRID.get(bench.name, (100, 200)):
+            for n_topics in GRID.get(bench.name, (100, 200, 400)):
                 lda = LDA(n_topics=n_topics, beta=BETA, learn_alpha=True, inference=inference,
                           random_state=0, n_threads=1, **more)  # fmt: skip
                 begun = time.process_time()

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 from bayou import HDP, Corpus, OnlineHDP, OnlineLDA
 from bayou.data import read
+from bayou.data.synthetic import sample_lda
 from bayou.parts import stream, topics
 from bayou.run.shards import Workers
 from corpora import Bench
@@ -175,6 +176,14 @@ def batches(bench: Bench, args: argparse.Namespace) -> None:
 
 def ceilings(bench: Bench, args: argparse.Namespace) -> None:
     varied(bench, "Ceiling on the topics (figure 5.2)", "n_topics", (50, 100, 300, 1000))
+    most = (20, 100, 300)
+    head("Topics found where they were planted", "documents", *(f"ceiling {n}" for n in most))
+    for n_topics, n_docs in ((3, 300), (10, 500)):
+        corpus, _ = sample_lda(n_docs=n_docs, n_topics=n_topics, n_terms=200, seed=1)
+        found = [OnlineHDP(**FEW | {"n_topics": n}).fit(corpus).n_topics_ for n in most]
+        say(f"{n_docs} of {n_topics} topics", *found)
+    found = [OnlineHDP(**FEW | {"n_topics": n}).fit(bench.train[:60]).n_topics_ for n in most]
+    say(f"60 of {bench.name}", *found)
 
 
 def seeds(bench: Bench, args: argparse.Namespace) -> None:

@@ -68,6 +68,16 @@ def test_births_and_deaths():
     assert (names.n_born, names.n_died, len(dead)) == (6, 2, 0)
 
 
+def test_topics_of_a_handful_of_tables_are_given_up():
+    tables = np.array([6.0, 4.9, 9.0, 0.0])
+    names, few = root.given_up(root.Names(np.array([0, 1, root.SPARE, 3]), 4, 0), tables)
+    assert names.ids.tolist() == [0, -1, -1, -1]
+    assert few.tolist() == [1, 3]
+    assert (names.n_born, names.n_died) == (4, 2)
+    names, few = root.given_up(root.first_names(3), np.array([1.0, 2.0, 0.5]))
+    assert names.ids.tolist() == [-1, 1, -1]  # somebody must stay
+
+
 def test_topics_in_use_are_ordered_and_never_none():
     names = root.Names(np.array([0, 1, -1, 3]), 4, 0)
     tables, use = np.array([2.0, 0.5, 9.0, 1.0]), np.array([10.0, 50.0, 90.0, 20.0])

@@ -42,7 +42,7 @@ from bayou.run import checkpoint
 from bayou.topic_stream import TopicStream, check_state
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
-_UNRIPE = 7  # renewals of the stream's memory before topics are merged: young ones are all alike
+_UNRIPE = 7  # renewals of the stream's memory before topics are merged or given up: young ones are all alike
 _KEPT_OUT = (20, 100)  # one document in so many, and how many at most
 _LEAST, _MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
 
@@ -139,11 +139,14 @@ def _settled(
     names, dead = root.settled(root.Names(state.ids, state.n_born, state.n_died), tables)
     if p.inference == BIRTHS:
         dead = np.flatnonzero(names.ids == root.SPARE)  # here no topic waits to be born
-    g.raw[:, dead], g.topic[dead], tables[dead] = 0.0, 0.0, 0.0
     renewed = [int(stream.renewals(t, p.tau, p.kappa)) for t in (step - 1, step)]
-    if p.merge and p.inference == HYBRID and renewed[1] > max(renewed[0], _UNRIPE):
-        live = root.living(names, tables, g.topic)
-        names = merge.merged(g, tables, names, live, state.beta)
+    ripe = p.inference == HYBRID and renewed[1] > max(renewed[0], _UNRIPE)
+    if ripe:
+        names, few = root.given_up(names, tables)
+        dead = np.append(dead, few)
+    g.raw[:, dead], g.topic[dead], tables[dead] = 0.0, 0.0, 0.0
+    if ripe and p.merge:
+        names = merge.merged(g, tables, names, root.living(names, tables, g.topic), state.beta)
     return names
 
 

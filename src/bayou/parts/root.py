@@ -21,6 +21,7 @@ from bayou.parts.topics import F64, I64
 PRIOR = Gamma(1.0, 1.0)  # of both concentrations: weak
 BORN = math.log(2.0)  # tables from which on a corpus more likely than not uses the topic
 DEAD = 0.05  # tables below which it is spare again; in between nothing changes
+FEW = 5.0  # tables that a topic must have to be kept when the memory of the stream has been renewed
 SPARE = -1  # the name of no topic
 LARGE = (1e-3, 50.0)  # share of all tokens, and tokens, from which on a topic is counted as large
 
@@ -80,6 +81,19 @@ def settled(names: Names, tables: F64) -> tuple[Names, I64]:
     born = spare[np.argsort(-tables[spare], kind="stable")]
     ids[born] = names.n_born + np.arange(len(born))
     return Names(ids, names.n_born + len(born), names.n_died + len(dead)), dead
+
+
+def given_up(names: Names, tables: F64) -> tuple[Names, I64]:
+    """The topics without those of less than `FEW` tables, of which the one with most stays; and their slots.
+
+    A handful of openings in a whole corpus is what documents that fit nowhere leave behind: left alone, there
+    are as many such topics as there are slots.
+    """
+    ids = names.ids.copy()
+    few = np.flatnonzero((ids != SPARE) & (tables < FEW))
+    few = few[few != int(np.argmax(tables))]
+    ids[few] = SPARE
+    return Names(ids, names.n_born, names.n_died + len(few)), np.asarray(few, np.int64)
 
 
 def living(names: Names, tables: F64, use: F64) -> I64:
