@@ -121,14 +121,20 @@ def batch(task: Task, n_seeds: int, title: str) -> None:
 
 
 def starts(task: Task) -> None:
-    """Topics to begin with, and how readily they are born; 15 % of the training documents."""
+    """Topics to begin with, how readily they are born, batch sizes; 15 % of the training documents."""
     warm(task)
     head("20news_bow, 15 % of the training part, gibbs, two seeds", "accuracy")
     for n_topics in (1, 5, 20, 60):
         make = maker(OnlineMedHDPClassifier, n_topics=n_topics)
         row(task, f"begin with {n_topics} | 2", make, 2)
     for gamma in (0.1, 10.0):
-        row(task, f"gamma {gamma} | 2", maker(OnlineMedHDPClassifier, gamma=gamma), 2)
+        row(task, f"gamma {gamma:g} | 2", maker(OnlineMedHDPClassifier, gamma=gamma), 2)
+    for size in (16, 64):
+        make = maker(OnlineMedHDPClassifier, batch_size=size, n_passes=1)
+        row(task, f"batches of {size} | 1", make, 2)
+    for gamma in (1.0, 10.0):
+        make = maker(OnlineMedHDPClassifier, classifier="averaging", gamma=gamma, n_passes=1)
+        row(task, f"averaging, gamma {gamma:g} | 1", make, 2)
 
 
 def many(task: Task, n_seeds: int) -> None:

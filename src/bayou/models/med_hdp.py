@@ -179,7 +179,9 @@ class MedHDPRegressor(MarginRegressor, _MedHDP):
         As in `MedHDPClassifier`.
     beta, cost, epsilon, variance
         As in `MedLDARegressor`; weights vary around a level that each target has of its own.
-    tf, idf, n_sweeps, n_kept, refit, word_residual
+    n_sweeps, n_kept : int
+        As in `MedLDAClassifier`; 60 and 20, since topics come and go for longer.
+    tf, idf, refit, word_residual
         As in `MedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
         As in `MedHDPClassifier`.
@@ -198,6 +200,8 @@ class MedHDPRegressor(MarginRegressor, _MedHDP):
     alpha: float = 1.0
     gamma: float = 0.1
     beta: float = 0.1
+    n_sweeps: int = 60
+    n_kept: int = 20
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
