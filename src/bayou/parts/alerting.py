@@ -185,8 +185,9 @@ def _of_surprise(step: Step, here: Slice) -> list[Alert]:
 
 def _leading(values: F32, n: int) -> I64:
     """Places of the ``n`` largest values, the largest first and among equals the first."""
-    least = np.partition(values, len(values) - n)[len(values) - n]
-    some = np.flatnonzero(values >= least)
+    some = np.flatnonzero(values > values.mean())  # a few; most are equal, and equals sort slowly
+    if len(some) < n:
+        some = np.arange(len(values))
     return np.asarray(some[np.argsort(-values[some], kind="stable")][:n], np.int64)
 
 
