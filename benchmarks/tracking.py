@@ -113,7 +113,7 @@ def online(data: Stream, k: int, seed: int) -> Iterator[Any]:
 def dt_model(data: Stream, k: int, seed: int, sweeps: int = 100) -> Iterator[Any]:
     model, n_terms = dt_begun(data, k, seed)
     model.train(sweeps, workers=1)
-    return dt_topics(model, len(data.train), n_terms)
+    yield from dt_topics(model, len(data.train), n_terms)
 
 
 def dt_begun(data: Stream, k: int, seed: int) -> tuple[Any, int]:

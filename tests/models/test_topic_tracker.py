@@ -256,6 +256,18 @@ def test_a_burst_of_three_per_cent_is_found():
     assert not model.alerts("words", since=1)[0].slice < 4
 
 
+def test_that_a_year_is_spoken_of_in_its_time_is_no_news():
+    rng = np.random.default_rng(0)
+    words = [f"w{v:02d}" for v in range(40)]
+    model = TopicTracker(n_topics=2, slice_by="year", random_state=0)
+    for year in range(2000, 2006):
+        extra = [str(year), "storm"] if year == 2005 else [str(year)]
+        docs = [[*rng.choice(words, 12), *(extra if d % 2 else ())] for d in range(80)]
+        model.partial_fit(Corpus.from_tokens(docs, times=[f"{year}-06-01"] * 80))
+    told = {word for alert in model.flush().alerts("words") for word in alert.words}
+    assert told == {"storm"}
+
+
 # -- time ----------------------------------------------------------------------------------------
 
 

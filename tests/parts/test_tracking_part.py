@@ -114,11 +114,33 @@ def test_parts_of_the_divergence_are_told_by_word():
 def test_emerging_terms_by_the_beta_binomial():
     docs = np.array([0, 2, 30, 12, 50])
     expected = np.array([0.1, 0.0, 0.0, 0.1, 0.5])
-    p = change.emerging(docs.astype(float), 100, expected, 200.0)
+    p = change.emerging(docs.astype(float), 100, expected, np.full(5, 200.0))
     assert p[0] == p[1] == 1.0, "terms of fewer than three documents are not judged"
     assert p[2] < 1e-10
     assert p[3] == pytest.approx(stats.betabinom.sf(11, 100, 20.5, 180.5))
     assert p[4] == 1.0, "as expected"
+
+
+def test_a_memory_is_worth_what_terms_like_it_show():
+    """Rare terms that keep to it are not blamed for the drift of frequent ones, nor the other way round."""
+    rng = np.random.default_rng(0)
+    often, seldom = np.full(100, 0.2), np.full(1000, 0.01)
+    expected = np.concatenate([often, seldom])
+
+    def judged(drift, clusters):
+        rates = np.clip(often * np.exp(rng.normal(0.0, drift, 100)), 0.0, 1.0)
+        rare = clusters * rng.binomial(300 // clusters, seldom)
+        docs = np.concatenate([rng.binomial(300, rates), rare]).astype(float)
+        found = change.worth(docs, 300, expected, 2000.0)
+        return found[0], found[-1]
+
+    assert judged(0.0, 1) == (pytest.approx(2000.0, rel=0.5), 2000.0)
+    frequent, rare = judged(0.5, 1)
+    assert frequent < 100
+    assert rare > 1000
+    assert judged(0.0, 5)[1] < 300, "documents come in fives that have the same words"
+    few = change.worth(np.full(10, 3.0), 300, np.full(10, 0.01), 2000.0)
+    assert (few == 2000.0).all(), "too few terms to tell"
 
 
 def test_false_discoveries():

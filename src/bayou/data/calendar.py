@@ -108,6 +108,24 @@ def slice_name(start: int, end: int, width: Width, number: int) -> str:
     return f"{first}–{last}"
 
 
+def years_of(start: int, end: int) -> range:
+    """Years that documents of a slice speak of as their own: its years, one before and one after.
+
+    ``start`` and ``end`` (the first moment after it) are microseconds since 1970; a slice without dates has
+    no years.
+
+    Examples
+    --------
+    >>> years_of(0, 1), years_of(NEVER, NEVER)
+    (range(1969, 1972), range(0, 0))
+    """
+    if NEVER in (start, end):
+        return range(0)
+    ends = np.array([start, max(end - 1, start)], "datetime64[us]").astype("datetime64[Y]")
+    first, last = (ends.astype(np.int64) + 1970).tolist()
+    return range(first - 1, last + 2)
+
+
 def filled(times: Times, before: np.datetime64) -> Times:
     """Times in which a missing one is that of the document before it; leading ones take the first known.
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.data.calendar import parse_width, slice_name
+from bayou.data.calendar import parse_width, slice_name, years_of
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.growth import Terms
@@ -300,7 +300,8 @@ class TopicTracker(TrackedTopics):
             return f"x{v}" if names is None else names[v]
 
         date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
-        here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term)
+        years = years_of(due.start, due.end)
+        here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, years)
         told = alerting.alerts_of(done, here, at >= p.warm_up)
         spoken = done.judged.surprise if done.judged is not None else np.full(1, np.nan)
         spoken = spoken[np.isfinite(spoken)]

@@ -27,6 +27,7 @@ class Slice(NamedTuple):
     pairs: Pairs
     doc_names: Sequence[str]
     term: Callable[[int], str]
+    years: range = range(0)  # those of its time: that they are spoken of is no news
 
 
 def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
@@ -38,7 +39,7 @@ def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
     if step.judged is None or not settled:
         return events
     told = {alert.topic for alert in events}
-    words = _emerging(step)
+    words = _emerging(step, here)
     drifts = [_of_drift(step, here, int(k), words.pop(int(k), [])) for k in _new(step, told)]
     found = [_of_words(step, here, k, terms) for k, terms in words.items() if terms]
     for alert in found[:]:
@@ -71,13 +72,15 @@ def _id_of(step: Step, column: int) -> int:
     return step.born.get(column, -1)
 
 
-def _emerging(step: Step) -> dict[int, list[int]]:
+def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
     """Terms that have begun to emerge, most improbable first, by the column that has most of them."""
     judged = step.judged
     if judged is None:
         return {}
     fresh = np.flatnonzero(judged.emerged & (step.before.hot == 0))
     fresh = fresh[np.argsort(judged.p_terms[fresh], kind="stable")]
+    dates = {str(year) for year in here.years}
+    fresh = np.array([v for v in fresh if here.term(int(v)) not in dates], np.int64)
     if not len(fresh):
         return {}
     counts, totals = step.seen.counts[fresh], step.seen.counts.sum(axis=0)
@@ -185,8 +188,9 @@ def _of_surprise(step: Step, here: Slice) -> list[Alert]:
 
 def _leading(values: F32, n: int) -> I64:
     """Places of the ``n`` largest values, the largest first and among equals the first."""
-    least = np.partition(values, len(values) - n)[len(values) - n]
-    some = np.flatnonzero(values >= least)
+    some = np.flatnonzero(values > values.mean())  # a few; most are equal, and equals sort slowly
+    if len(some) < n:
+        some = np.arange(len(values))
     return np.asarray(some[np.argsort(-values[some], kind="stable")][:n], np.int64)
 
 

@@ -26,6 +26,11 @@ from bayou.parts.topics import F64, I64, U16, Each, Tokens
 N_NULL = 60  # slices without change that are drawn for each topic
 LEAST_DOCS = 3  # that a term is in before it may be called emerging
 _LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
+_LEAST_WORTH, _HALVINGS = (
+    5.0,
+    8,
+)  # documents, and steps of the search for how many a memory is worth
+_IN_TAIL = 5  # terms that say how heavy the tail of rare ones is
 _MEDIAN = 0.4549  # of a squared standard normal
 _LEAST_A, _MOST_A = 0.5, 1e6
 _LEAST_EXPECTED = 1.0  # tokens; terms that are expected less often share one cell
@@ -151,27 +156,50 @@ def explained(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
     return gained, lost
 
 
-def emerging(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
+def emerging(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
     """P(at least so many documents) of every term when nothing has changed.
 
-    Beta-binomial over documents: ``certainty`` is how many documents the memory is worth, and ``expected``
-    the share of documents that it expects a term in. Half a document is added to what was seen, for terms
-    never met. Terms of fewer than three documents are not judged (p = 1): one document's word is its own.
+    Beta-binomial over documents: ``certainty`` is how many documents the memory of a term is worth, and
+    ``expected`` the share of documents that it expects the term in. Half a document is added to what was
+    seen, for terms never met. Terms of fewer than three documents are not judged (p = 1): one document's
+    word is its own.
     """
     out = np.ones(len(docs))
     look = np.flatnonzero((docs >= LEAST_DOCS) & (docs > n_docs * expected))
     if len(look):
-        share = np.clip(expected[look], 0.0, 1.0 - 1e-9)
-        a, b = certainty * share + 0.5, certainty * (1.0 - share) + 0.5
-        quiet.upper_tails(out, look, docs, n_docs, a, b)
+        _tails_into(out, look, docs, n_docs, expected, certainty[look])
     return np.clip(out, 0.0, 1.0)
 
 
-def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
-    """How many documents a memory is worth, judged by how far frequent terms have strayed from it.
+def _tails_into(
+    out: F64, at: I64, docs: F64, n_docs: int, expected: F64, certainty: F64 | float
+) -> None:
+    share = np.clip(expected[at], 0.0, 1.0 - 1e-9)
+    quiet.upper_tails(
+        out, at, docs, n_docs, certainty * share + 0.5, certainty * (1.0 - share) + 0.5
+    )
 
-    A beta-binomial of certainty S has n q (1 - q) (1 + n / S) for its variance, about. The typical squared
-    residual of terms that were expected in five documents or more says by what factor that is too little.
+
+def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
+    """How many documents the memory of each term is worth, judged by how far terms like it have strayed.
+
+    Terms stray for two reasons. Documents of a slice may have one author, which moves rare and frequent ones
+    alike; and usage drifts, which moves a frequent term by more documents. So those that are expected in
+    five documents or more are judged by themselves, and rarer ones by those expected in one to five.
+    """
+    mean = n_docs * expected
+    often = _worth_of_frequent(docs, n_docs, expected, certainty)
+    some = np.flatnonzero((mean >= 1.0) & (mean < 5.0))
+    seldom = often
+    if len(some) >= _LEAST_TERMS:
+        seldom = _worth_of_rare(docs, n_docs, expected, some, certainty)
+    return np.where(mean >= 5.0, often, seldom)
+
+
+def _worth_of_frequent(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
+    """A beta-binomial of certainty S has n q (1 - q) (1 + n / S) for its variance, about.
+
+    The typical squared residual says by what factor that is too little.
     """
     mean = n_docs * expected
     look = (mean >= 5.0) & (expected < 0.9)
@@ -181,6 +209,30 @@ def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
     excess = float(np.median((docs[look] - mean[look]) ** 2 / spread)) / _MEDIAN
     inflated = max(excess, 1.0) * (1.0 + n_docs / certainty)
     return min(n_docs / (inflated - 1.0), certainty)
+
+
+def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: float) -> float:
+    """The largest certainty under which no more than five of n terms are in the upper 5 / n.
+
+    That is as far out as they can tell, and the tail is what counts: of terms of one author there are
+    some in many of his documents. Counts are small, so half of the probability of the count itself belongs
+    to the tail.
+    """
+    low, high = math.log(_LEAST_WORTH), math.log(max(certainty, _LEAST_WORTH))
+    at_least, more = np.ones(len(docs)), np.ones(len(docs))
+    tail = _IN_TAIL / len(some)
+
+    def strayed(log_s: float) -> bool:
+        _tails_into(at_least, some, docs, n_docs, expected, math.exp(log_s))
+        _tails_into(more, some, docs + 1.0, n_docs, expected, math.exp(log_s))
+        return float((at_least[some] + more[some] < 2 * tail).mean()) > tail
+
+    if not strayed(high):
+        return certainty
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if strayed(middle) else (middle, high)
+    return math.exp(low)
 
 
 def rejected(p: F64, level: float) -> NDArray[np.bool_]:

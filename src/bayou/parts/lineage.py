@@ -93,6 +93,8 @@ def absorbed(
     A topic that falls asleep has its words nowhere. Where another topic of the slice is the same as its
     memory, or has come as near to it as something known and was well apart before, they live on there.
     """
+    if not any(event.kind == "dormant" for event in events):
+        return events, []
     memory, out, gone = slots.normalised(state.memory), [], []
     totals = seen.counts[:, : len(state.ids)].sum(axis=0)
     heirs = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
