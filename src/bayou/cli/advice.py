@@ -71,10 +71,13 @@ def _pieces(name: str, mark: str) -> list[str]:
 
 def on_fit(estimator: Any, corpus: Corpus, voice: Voice) -> None:
     """Say where a corpus is too small for what was asked of it."""
+    from bayou.parts.stream import batch_size
+
     p, name = estimator.get_params(deep=False), catalogue.name_of(type(estimator))
     streams = {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit")
     if streams and not answers.are_learned(estimator):
-        each = max(-(-corpus.n_docs // p["batch_size"]), 1)
+        size = p["batch_size"] or batch_size(corpus.n_docs)
+        each = max(-(-corpus.n_docs // size), 1)
         if each * p["n_passes"] < _FEW_STEPS:
             voice.say(_few_steps(name, corpus.n_docs, each, p["n_passes"]))
     if "n_topics" in p and "hdp" not in name and not hasattr(estimator, "labels_"):

@@ -73,7 +73,7 @@ class _Learner:
 
     def batches(self, source: documents.Source) -> Iterator[tuple[list[str], Any]]:
         """The texts and the truth; labels as the columns that the model will have."""
-        mini = int(self._model.estimator_._checked_parameters().batch_size)
+        mini = stream.mini_batch(self._model.estimator_)
         size = max(_DOCUMENTS // mini, 1) * mini  # whole mini-batches, so that few documents wait
         for i, batch in enumerate(documents.batches(source, size)):
             if i == 0:

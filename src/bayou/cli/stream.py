@@ -35,10 +35,18 @@ def size_of(model: TextModel) -> int:
     inner = getattr(model, "estimator_", model.estimator)
     if is_tracker(inner):
         return TRACKED
-    size = int(inner._checked_parameters().batch_size)
+    size = mini_batch(inner)
     if not isinstance(inner, OnlineSupervised):
         return _BATCHES * size
     return min(_BATCHES, max(CHUNK // size, 1)) * size
+
+
+def mini_batch(estimator: Any) -> int:
+    """Documents in a mini-batch of a stream: as many as were asked for, or as the model takes by itself."""
+    from bayou.parts.stream import batch_size
+
+    p = estimator._checked_parameters()
+    return int(p.batch_size or batch_size(p.n_docs))
 
 
 def is_tracker(estimator: Any) -> bool:
