@@ -105,7 +105,8 @@ class TopicStream(TopicEstimator, abstract=True):
         if n_out:
             mixed = self._order(corpus.n_docs, p.n_passes + 1)
             corpus, p.kept_out = given[np.sort(mixed[n_out:])], given[np.sort(mixed[:n_out])]
-        p.batch_size = p.batch_size or stream.batch_size(corpus.n_docs)
+        if self.batch_size is None:
+            p.batch_size = stream.batch_size(corpus.n_docs)
         per_pass = -(-corpus.n_docs // p.batch_size)
         order = lru_cache(maxsize=1)(lambda n: self._order(corpus.n_docs, n))
 
@@ -146,7 +147,6 @@ class TopicStream(TopicEstimator, abstract=True):
 
     def _partial(self, corpus: Corpus, p: SimpleNamespace, *, whole: bool) -> None:
         """One pass in the order given."""
-        p.batch_size = p.batch_size or stream.batch_size(p.n_docs)
 
         def batch(i: int) -> Corpus:
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
@@ -218,8 +218,9 @@ class TopicStream(TopicEstimator, abstract=True):
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         check_parameters(p, ("n_topics", "n_passes", "n_samples", "n_docs"), ("beta", "max_time"))
-        if p.batch_size is not None:
-            whole("batch_size", p.batch_size, 1)
+        if p.batch_size is None:
+            p.batch_size = stream.batch_size(p.n_docs)
+        whole("batch_size", p.batch_size, 1)
         whole("burn_in", p.burn_in, 0)
         number("tau", p.tau, LEAST_TAU)
         number("tol", p.tol, 0.0)
