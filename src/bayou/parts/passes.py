@@ -20,7 +20,7 @@ from bayou.parts.tracking import Found, How, Prior, learned, snapshot
 ONLINE = 3  # passes in mini-batches of a slice that starts from noise
 BATCHES = 64  # of such a pass, at most
 RESTED = 0.005  # share of the tokens that move in a pass at rest
-LEARN, MOST = 3, 2  # passes between two steps of beta, and such steps
+LEARN, MOST = 3, 2  # passes between two steps of beta, and such steps; one more comes at the end
 SETTLE = 2  # sampled sweeps that make one draw of the tokens from the estimate
 DRAWS = 12  # sampled sweeps whose mean is the answer
 FOLD = 5  # steps of a document under the topics that it starts with
@@ -61,19 +61,26 @@ def infer(
     for i in range(how.n_sweeps):
         if how.learns and i % LEARN == LEARN - 1 and i < MOST * LEARN:
             z = _drawn(chain, work, counts, inner, how.alpha, each)
-            hard = sampler.count_terms(z[:, None], chain, n_topics, each)
-            inner = learned(inner, hard, n_terms)
+            inner = _learned(z, chain, inner, n_terms, each)
         before = counts
         counts = _pass(work, *_smoothed(before, inner), how.alpha, each)
         if float(np.abs(counts - before).sum(dtype=np.float64)) < 2 * RESTED * pairs.n_tokens:
             break
     z = _drawn(chain, work, counts, inner, how.alpha, each)
+    if how.learns:
+        inner = _learned(z, chain, inner, n_terms, each)
     counts, docs = _sampled(z, chain, inner, how.alpha, each)
     out = np.zeros((n_terms, n_topics), np.float32)
     out[there] = counts
     by = (inner.beta - known.beta) * known.gain
     known = Prior(known.rows + by, inner.mass, known.gain, inner.beta)
     return Found(out, docs, z), known
+
+
+def _learned(z: U16, chain: sampler.Chain, known: Prior, n_terms: int, each: Each) -> Prior:
+    """The prior with a beta that fits the tokens better."""
+    counts = sampler.count_terms(z[:, None], chain, len(known.mass), each)
+    return learned(known, counts, n_terms)
 
 
 def _sampled(z: U16, chain: sampler.Chain, known: Prior, alpha: F64, each: Each) -> tuple[F32, F32]:
