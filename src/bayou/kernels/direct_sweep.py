@@ -27,8 +27,9 @@ def direct_sweep(z, tokens, counts, root, prior, seed, sweep, first):
     vbeta = beta * term_topic.shape[0]
     doc_row, weight, mass = np.zeros(n_slots), np.empty(n_slots), b1 * root[:n_slots]
     stream = np.empty(1, np.uint64)
-    free = np.flatnonzero(topic == 0)[::-1].copy()
-    n_free = free.size
+    empty = np.flatnonzero(topic == 0)[::-1]
+    free, n_free = np.empty(n_slots, np.int64), empty.size
+    free[:n_free] = empty  # with room for all of them: more topics may die than are born
     for d in range(np.searchsorted(indptr, first, side="right") - 1, indptr.size - 1):
         lo, hi = indptr[d], indptr[d + 1]
         doc_row[:] = 0.0
