@@ -20,7 +20,7 @@ Name a newer one: make PYTHON=python3.12" % v[:2])
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports test browser slow coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports test browser slow bounds coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,10 @@ browser: $(VENV)/.browser  ## open the report in Chromium; BAYOU_SCREENSHOTS=fol
 
 slow: $(VENV)/.dev  ## the statistical tests that take minutes
 	$(BIN)/python -m pytest -q -m slow
+
+bounds: $(VENV)/.dev  ## the tests of kernels and parts with every index checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds $(BIN)/python -m pytest -q \
+		-m "not slow and not browser" tests/kernels tests/parts
 
 # Coverage cannot see into machine code, so the kernels run once as plain Python. 64-bit hashing wraps
 # around by design, and only plain NumPy scalars remark on it. Left out are statistics of more draws
