@@ -6,8 +6,8 @@
 
 Data come from the folder in BAYOU_DATA. Times are CPU seconds of one thread, compiling before the clock.
 Settings are the defaults of the estimators, which were chosen on 15 % of the training documents; the test
-part is scored once a seed. MedHDP begins with 20 topics, of numbers with 10, and OnlineMedHDP of several
-labels a document with as many as labels.
+part is scored once a seed. MedHDP begins with 20 topics, of numbers with 10, and of several labels a document
+with as many as there are labels.
 """
 
 from __future__ import annotations
@@ -129,6 +129,9 @@ def starts(task: Task) -> None:
         row(task, f"begin with {n_topics} | 2", make, 2)
     for gamma in (0.1, 10.0):
         row(task, f"gamma {gamma:g} | 2", maker(OnlineMedHDPClassifier, gamma=gamma), 2)
+    for n_topics in (5, 1):
+        make = maker(OnlineMedHDPClassifier, n_topics=n_topics, gamma=20.0)
+        row(task, f"begin with {n_topics}, gamma 20 | 2", make, 2)
     for size in (16, 64):
         make = maker(OnlineMedHDPClassifier, batch_size=size, n_passes=1)
         row(task, f"batches of {size} | 1", make, 2)

@@ -108,12 +108,23 @@ def test_damaged_files(name, tmp_path):
         load(path)
 
 
+def test_it_begins_with_as_many_topics_as_labels():
+    for kind, n_tasks, ceiling, many in (
+        ("multi-label", 30, 400, 30), ("multi-label", 3, 400, 20), ("multi-class", 30, 400, 20),
+        ("regression", 2, 400, 10), ("multi-label", 90, 50, 50),
+    ):  # fmt: skip
+        model = MedHDPClassifier(max_topics=ceiling)
+        p = model._checked_parameters()
+        model._settle(p, kind, n_tasks)
+        assert p.n_topics == many
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"alpha": -1.0}, "alpha must be"),
         ({"gamma": "x"}, "gamma must be"),
-        ({"max_topics": 1}, "max_topics must be from n_topics = 20"),
+        ({"n_topics": 20, "max_topics": 1}, "max_topics must be from n_topics = 20"),
         ({"n_kept": 50}, "n_kept must be at most"),
         ({"loss": "square"}, "loss must be one of"),
     ],

@@ -38,7 +38,7 @@ from bayou.posterior import Posterior, check_arrays
 class _MedHDP(MarginEstimator, abstract=True):
     """What the classifier and the regressor share: fields, checks, and the chain."""
 
-    n_topics: int = 20
+    n_topics: int | None = None
     alpha: float = 5.0
     gamma: float = 1.0
     max_topics: int = 400
@@ -50,11 +50,14 @@ class _MedHDP(MarginEstimator, abstract=True):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
-        check_growth(p)
+        least = 1 if p.n_topics is None else p.n_topics
+        check_growth(SimpleNamespace(**{**vars(p), "n_topics": least}))
         return p
 
     def _settle(self, p: SimpleNamespace, kind: str, n_tasks: int) -> None:
         p.kind, p.separate, p.n_members, p.sampler, p.exact = kind, False, 1, "gibbs", True
+        many = {"multi-label": max(n_tasks, 20), "regression": 10}.get(kind, 20)
+        p.n_topics = min(many, p.max_topics) if p.n_topics is None else p.n_topics
 
     def _state_kind(self) -> type[State]:
         return State
@@ -125,8 +128,9 @@ class MedHDPClassifier(MarginClassifier, _MedHDP):
 
     Parameters
     ----------
-    n_topics : int
-        Topics to begin with; `n_topics_` is how many there are at the end.
+    n_topics : int or None
+        Topics to begin with; `n_topics_` is how many there are at the end. None: 20, or for several labels a
+        document as many as labels if those are more; at most `max_topics`.
     alpha : float
         Concentration of a document's topics around the sticks, all topics together.
     gamma : float
@@ -175,7 +179,9 @@ class MedHDPRegressor(MarginRegressor, _MedHDP):
 
     Parameters
     ----------
-    n_topics, alpha, gamma, max_topics
+    n_topics : int or None
+        Topics to begin with; None is 10.
+    alpha, gamma, max_topics
         As in `MedHDPClassifier`.
     beta, cost, epsilon, variance
         As in `MedLDARegressor`; weights vary around a level that each target has of its own.
@@ -196,7 +202,6 @@ class MedHDPRegressor(MarginRegressor, _MedHDP):
     True
     """
 
-    n_topics: int = 10
     alpha: float = 1.0
     gamma: float = 0.1
     beta: float = 0.1
