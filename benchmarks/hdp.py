@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import corpora
 from bayou import HDP, LDA, Corpus
@@ -47,7 +48,10 @@ def load(name: str) -> corpora.Bench | None:
         return corpora.Bench(name, whole[np.sort(order[343:])], whole[np.sort(order[:343])])
     if name == "nips":
         at = folder / "uci_nips"
-        return corpora.Bench(name, *(read(at / f"{part}.svm.gz") for part in ("train", "test")))
+        train, test = (read(at / f"{part}.svm.gz") for part in ("train", "test"))
+        counts = csr_array(test.counts)
+        counts.resize((test.n_docs, train.n_terms))  # the last terms may not occur in the test part
+        return corpora.Bench(name, train, Corpus.from_matrix(counts))
     texts: dict[str, list[str]] = {"train": [], "test": []}
     for record in iter_records(folder / "arxiv_cs" / "arxiv_cs.jsonl.gz"):
         texts[record["split"]].append(record["text"])
