@@ -180,7 +180,7 @@ def starts(bench: corpora.Bench, sweeps: int) -> None:
 
 def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
     """Nanoseconds a token of the two table samplers from one state, and the likelihood they reach."""
-    begun = HDP(n_topics=n_topics, n_moves=0, n_sweeps=sweeps, random_state=0)
+    begun = HDP(n_topics=n_topics, n_moves=0, start="random", n_sweeps=sweeps, random_state=0)
     p = begun._checked_parameters()
     tokens = topics.Tokens(*bench.train.tokens())
     corpus = franchise.make_corpus(tokens, bench.train.n_terms, "alias")

@@ -91,7 +91,7 @@ def warm(bench: Bench, section: str) -> None:
 
 def batch_model(n_topics: int, n_sweeps: int, **given: Any) -> HDP:
     """The batch sampler to compare with."""
-    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, **FEW | given)
+    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, start="random", **FEW | given)
 
 
 class Course:

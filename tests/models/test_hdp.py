@@ -69,6 +69,25 @@ def test_a_discount_keeps_the_large_topics(planted):
     assert model.n_topics_ >= 4
 
 
+def test_a_fast_start_is_where_a_chain_from_anywhere_comes_late():
+    corpus, _ = sample_lda(150, 6, 80, doc_length=40, beta=0.05, seed=9)
+    first = {
+        start: HDP(n_sweeps=10, n_topics=12, start=start, random_state=0).fit(corpus)
+        for start in ("fast", "random")
+    }
+    assert first["fast"].scores_[0] > first["random"].scores_[0]
+    again = HDP(n_sweeps=10, n_topics=12, n_threads=2, random_state=0).fit(corpus)
+    np.testing.assert_array_equal(again.components_, first["fast"].components_)
+    with pytest.raises(ValueError, match="start must be one of"):
+        HDP(start="spectral").fit(corpus)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((3, 4)), np.eye(4)[:1], np.array([[2, 0, 0, 0]])])
+def test_a_fast_start_of_next_to_nothing(rows):
+    model = HDP(n_sweeps=4, burn_in=0, random_state=0).fit(rows)
+    assert np.isfinite(model.components_).all()
+
+
 def test_several_chains_begin_elsewhere_and_widen_the_interval(planted):
     model = HDP(n_sweeps=20, n_chains=3, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
     assert model.n_iter_ == len(model.trace_) == 60
@@ -211,7 +230,15 @@ def test_documents_of_the_story_have_its_number_of_tables():
 def test_what_is_kept_of_a_topic_is_its_own(sampler):
     """Sums over kept sweeps belong to the topic that lives in a slot now, whoever lived there before."""
     corpus, _ = sample_lda(30, 3, 25, doc_length=15, seed=4)
-    model = HDP(n_topics=6, n_sweeps=40, burn_in=4, gamma=20.0, learn_gamma=False, sampler=sampler)
+    model = HDP(
+        n_topics=6,
+        n_sweeps=40,
+        burn_in=4,
+        gamma=20.0,
+        learn_gamma=False,
+        sampler=sampler,
+        start="random",
+    )
     p = model._checked_parameters()
     given = hdp._tokens_of(corpus, p)
     state = hdp.init(given, p, 1)

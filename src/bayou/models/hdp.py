@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
+from bayou.first_topics import drawn_under
 from bayou.kernels.rng import MEMBER, key
 from bayou.parameters import MAX_TOPICS, check_parameters, number, one_of, whole
 from bayou.parts import franchise, topics
@@ -50,6 +51,7 @@ from bayou.topic_estimator import TopicEstimator
 APART = 5  # sweeps between two that are kept
 CHECK = 10  # sweeps between two scores
 SETTLE = 10  # sweeps before concentrations are learned
+N_FIRST = 10  # passes that find the topics a chain begins with
 N_MOVES = 20  # splits and merges tried after each sweep
 N_PROPOSALS = 1  # of the alias sampler for each token
 ANSWER = ("answer", "answer_mass", "answer_ids", "answer_both")
@@ -102,15 +104,16 @@ def first_topics(p: SimpleNamespace, n_tokens: int, chain: int) -> int:
 
 
 def init(corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
-    """The first chain, which is the model, at random topics."""
+    """The first chain, which is the model, at its first topics."""
     return begin_chain(corpus, p, seed, 0)
 
 
 def begin_chain(corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int) -> State:
     """A chain from its beginning."""
     prior = Prior(float(p.alpha), float(p.gamma), float(p.discount), float(p.beta))
-    n_topics = first_topics(p, len(corpus.tokens.terms), chain_no)
-    chain = franchise.start(corpus, n_topics, prior, chain_seed(seed, chain_no))
+    n_topics, seed = first_topics(p, len(corpus.tokens.terms), chain_no), chain_seed(seed, chain_no)
+    given = p.drawn(n_topics, seed) if p.start == "fast" and len(corpus.tokens.terms) else None
+    chain = franchise.start(corpus, n_topics, prior, seed, given)
     n_slots, store = len(chain.counts.topic), chain.store
     return State(
         0, chain.z, chain.heads, *chain.counts, store.stale, store.total, store.drawn, store.used,
@@ -266,6 +269,10 @@ class HDP(TopicEstimator):
         Prior of a topic's terms. The larger, the broader the topics and the fewer of them.
     discount : float
         0 for Dirichlet processes; in (0, 1) Pitman-Yor processes of that discount at both levels.
+    start : {"fast", "random"} or None
+        Where the chain begins: at what a few passes of the fast inference of `LDA` find for as many topics,
+        from where it needs far fewer sweeps; or anywhere. None is the first, or the second with a discount:
+        of topics that are found twice, splits and merges make one, and they know no discount.
     sampler : {"alias", "tables", "direct"}
         See the head of this module. ``direct`` has no discount.
     n_sweeps : int
@@ -316,6 +323,7 @@ class HDP(TopicEstimator):
     gamma: float = 1.0
     beta: float = 0.05
     discount: float = 0.0
+    start: str | None = None
     sampler: str = "alias"
     n_sweeps: int = 200
     burn_in: int | None = None
@@ -350,7 +358,6 @@ class HDP(TopicEstimator):
         corpus = _tokens_of(given, p)
         self.seed_ = self._resolve_seed()
         saved = checkpoints.Saver(checkpoint, checkpoint_every, lambda: self._describe(given))
-        state = _resumed(saved, corpus) or init(corpus, p, self.seed_)
         most = p.n_sweeps * p.n_chains
 
         def step(state: State) -> tuple[State, Info | None]:
@@ -362,13 +369,16 @@ class HDP(TopicEstimator):
             return state, Info(state.step, most, f"{state.sizes[1]} topics", score, 0.0)
 
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "HDP") as bar:
+            each = workers.each
+            p.drawn = lambda k, seed: drawn_under(given, k, float(p.beta), N_FIRST, seed, each)
+            state = _resumed(saved, corpus) or init(corpus, p, self.seed_)
             state = loop.run(
                 state, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
                 stopped=saved.stopped, max_time=p.max_time,
             )  # fmt: skip
             if not len(state.answer_ids):
                 state = with_answer(state, p)
-            self.posterior_ = posterior(state, p, given.vocabulary, workers.each)
+            self.posterior_ = posterior(state, p, given.vocabulary, each)
         self.topic_ids_, self.trace_, self.n_iter_ = state.answer_ids, state.trace, state.step
         self.concentrations_ = (float(state.answer_both[0]), float(state.answer_both[1]))
         return self
@@ -386,6 +396,9 @@ class HDP(TopicEstimator):
                 f"alpha and gamma must be at most 1e6; got {p.alpha!r} and {p.gamma!r}"
             )
         number("discount", p.discount, 0.0, 0.99)
+        if p.start is None:
+            p.start = "random" if p.discount > 0 else "fast"
+        one_of("start", p.start, ("fast", "random"))
         one_of("sampler", p.sampler, franchise.SAMPLERS)
         if p.discount > 0 and p.sampler == "direct":
             raise ValueError("sampler 'direct' knows no discount; take 'alias' or 'tables'")

@@ -92,11 +92,14 @@ def stirling(chain: Chain, corpus: Corpus, discount: float) -> tuple[F64, F64]:
     return tables.ratios(longest, wanted, discount), tables.factors(longest, wanted, discount)
 
 
-def start(corpus: Corpus, n_topics: int, prior: Prior, seed: int) -> Chain:
-    """Tokens at random among ``n_topics`` topics, tables drawn under a root that has all of them alike."""
-    z = np.empty(len(corpus.tokens.terms), np.uint16)
-    indptr = corpus.tokens.indptr
-    fixed_sweep.start_uniform(z, indptr, 0, corpus.tokens.n_docs, n_topics, seed)
+def start(
+    corpus: Corpus, n_topics: int, prior: Prior, seed: int, given: U16 | None = None
+) -> Chain:
+    """Tokens at given topics or anywhere among ``n_topics``, tables under a root that has all alike."""
+    z = np.empty(len(corpus.tokens.terms), np.uint16) if given is None else given
+    if given is None:
+        indptr = corpus.tokens.indptr
+        fixed_sweep.start_uniform(z, indptr, 0, corpus.tokens.n_docs, n_topics, seed)
     n_slots = _roomy(n_topics)
     term_topic = np.zeros((corpus.n_terms, n_slots), np.float32)
     franchise.count(term_topic, corpus.tokens.terms, z)
