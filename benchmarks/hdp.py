@@ -140,16 +140,18 @@ def quality(bench: corpora.Bench, given: argparse.Namespace) -> None:
         if name in given.rows:
             seconds, n_topics, rows, alpha = run(bench, 0, spent)
             row(name, seconds, n_topics, judged(bench, rows, alpha))
-    for inference, more in (("fast", {}), ("gibbs", {"n_sweeps": given.sweeps})):
-        if inference in given.rows:
-            for n_topics in GRID.get(bench.name, (100, 200, 400)):
-                lda = LDA(n_topics=n_topics, beta=BETA, learn_alpha=True, inference=inference,
-                          random_state=0, n_threads=1, **more)  # fmt: skip
+    chain = {"inference": "gibbs", "n_sweeps": given.sweeps}
+    finite = {"fast": {}, "gibbs": chain, "begun": chain | {"start": "fast"}}
+    for name, more in finite.items():
+        if name in given.rows:
+            for n_topics in given.grid or GRID.get(bench.name, (100, 200, 400)):
+                lda = LDA(n_topics=n_topics, beta=BETA, learn_alpha=True, random_state=0,
+                          n_threads=1, **more)  # fmt: skip
                 begun = time.process_time()
                 found = lda.fit(bench.train).posterior_
                 seconds = time.process_time() - begun
                 scores = judged(bench, found.rows, found.alpha)
-                row(f"LDA {inference}", seconds, str(n_topics), scores)
+                row(f"LDA {name}", seconds, str(n_topics), scores)
 
 
 def seeds(bench: corpora.Bench, n: int, sweeps: int) -> None:
@@ -235,7 +237,16 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--topics", type=int, default=1000)
-    parser.add_argument("--rows", nargs="*", default=["hdp", "tomotopy", "gensim", "fast", "gibbs"])
+    rows = [
+        "hdp",
+        "tomotopy",
+        "gensim",
+        "fast",
+        "gibbs",
+        "begun",
+    ]  # begun: gibbs from the fast answer
+    parser.add_argument("--rows", nargs="*", default=rows)
+    parser.add_argument("--grid", nargs="*", type=int, help="topics of finite LDA")
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="for peers where HDP is not run"
     )

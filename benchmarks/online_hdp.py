@@ -91,7 +91,7 @@ def warm(bench: Bench, section: str) -> None:
 
 def batch_model(n_topics: int, n_sweeps: int, **given: Any) -> HDP:
     """The batch sampler to compare with."""
-    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, start="random", **FEW | given)
+    return HDP(n_topics=n_topics, n_sweeps=n_sweeps, **FEW | {"start": "random"} | given)
 
 
 class Course:
@@ -126,7 +126,7 @@ def level(bench: Bench, args: argparse.Namespace) -> None:
     head(f"CPU seconds to the batch sampler's level, K = {args.topics} ({bench.name})",
          "model", "CPU s", "completion", "same words", "topics", "ratio", "target")  # fmt: skip
     given = {} if args.beta is None else {"beta": args.beta}
-    batch = batch_model(args.topics, args.sweeps, **given)
+    batch = batch_model(args.topics, args.sweeps, start=args.start, **given)
     begun = cpu()
     batch.fit(bench.train)
     spent = cpu() - begun
@@ -303,6 +303,7 @@ def main() -> None:
     parser.add_argument("--corpus", choices=("kos", "nips", "20news"))
     parser.add_argument("--topics", type=int, default=1000, help="ceiling in `level`")
     parser.add_argument("--sweeps", type=int, default=200, help="of the batch sampler")
+    parser.add_argument("--start", choices=("random", "fast"), default="random", help="of that")
     parser.add_argument(
         "--beta", type=float, help="of both models in `level`; else each has its own"
     )
