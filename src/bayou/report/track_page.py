@@ -66,7 +66,9 @@ def headline(data: TrackData) -> str:
     )
     if not data.changes:
         return f"No change in {count(len(data.topics), 'topic')}, {when}"
-    return f"{count(len(data.changes), 'change')} in {touched} of {count(len(data.topics), 'topic')}, {when}"
+    every = count(len(data.topics), "topic")
+    where = f"all {every}" if touched == len(data.topics) > 1 else f"{touched} of {every}"
+    return f"{count(len(data.changes), 'change')} in {where}, {when}"
 
 
 def _weight(change: Change) -> float:
