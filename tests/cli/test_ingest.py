@@ -110,6 +110,48 @@ def test_classes_that_are_new(invoke, models, tmp_path):
     assert "2 labels" in dead[0]["reason"]
 
 
+def test_columns_are_those_of_fit(invoke, tmp_path):
+    """Text, labels, what separates them and ids are looked for where `bayou fit` had them."""
+    tags = {"beast": "beast|any", "fruit": "any"}
+    sample = [
+        {"key": row["id"], "body": row["text"], "kind": tags[row["label"]], "n": row["size"]}
+        for row in lines(80, space=False)
+    ]
+    written(tmp_path / "docs.jsonl", sample)
+    asked = ("--text", "body", "--label", "kind", "--label-separator", "|", "--id", "key")
+    invoke(
+        "fit", "docs.jsonl", "-m", "online-med-lda", "-k", "2", *KEEP_ALL, *asked, "-o", "m.bayou"
+    )
+    for state, flags in (("a", ()), ("b", asked)):
+        invoke("stream", "m.bayou", "docs.jsonl", "--state", state, *flags, "-o", f"{state}.jsonl")
+    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
+    assert Path("a/model.bayou").read_bytes() == Path("b/model.bayou").read_bytes()
+    assert rows("a.jsonl")[3]["id"] == "s3"
+    assert set(bayou.load("a/model.bayou").classes_) == {"any", "beast"}
+    invoke("stream", "m.bayou", "docs.jsonl", "--state", "c", "--label-separator", "")
+    assert set(bayou.load("c/model.bayou").classes_) == {"any", "beast", "beast|any"}
+    invoke("fit", "docs.jsonl", "-k", "2", "-m", "online-lda", *KEEP_ALL, "--text", "body", "--id", "key",
+           "-o", "t.bayou")  # fmt: skip
+    written(tmp_path / "few.jsonl", [{"body": "wolf", "id": "i"}, {"text": "bear", "key": "k"}])
+    for state, flags, ids in (("d", (), ["i", "k"]), ("e", ("--id", ""), [1, 2])):
+        invoke("stream", "t.bayou", "few.jsonl", "--state", state, "-o", f"{state}.jsonl", *flags)
+        assert [row["id"] for row in rows(f"{state}.jsonl")] == ids
+        assert [row["known_words"] for row in rows(f"{state}.jsonl")] == [1, 1]
+
+
+@pytest.mark.parametrize(("name", "what"), [("classes", "label"), ("numbers", "target")])
+def test_a_stream_without_answers_is_remarked_on(invoke, models, tmp_path, name, what):
+    """It may be meant, and it may be that the column has another name."""
+    written(tmp_path / "d.jsonl", [{"text": row["text"]} for row in lines(20)])
+    words = ("stream", models / f"{name}.bayou", "d.jsonl", "--state")
+    field = "label" if what == "label" else "size"
+    remark = f"No field `{field}` in the first 20 documents"
+    err = invoke(*words, "s").stderr
+    assert remark in err
+    assert f"name it with --{what}" in err
+    assert "No field" not in invoke(*words, "t", f"--{what}", "").stderr
+
+
 def np_mean(values):
     values = list(values)
     return sum(values) / len(values)

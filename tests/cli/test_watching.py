@@ -70,6 +70,17 @@ def test_a_tracker_on_a_stream_tells_what_track_tells(invoke, begun):
     ]
 
 
+def test_a_tracker_remembers_where_its_dates_are(invoke, begun):
+    invoke("stream", "t.bayou", "rest.jsonl", "--state", "s", "--alerts", "a.jsonl")
+    invoke(
+        "track", "rest.jsonl", "--from", "t.bayou", "-o", "u.bayou", "--keep-open", "--alerts", "b"
+    )
+    expected = [str(a) for a in alerts("said.jsonl")]
+    assert [str(a) for a in alerts("a.jsonl")] == expected
+    assert [str(a) for a in alerts("b")] == expected
+    assert bayou.load("u.bayou").columns_ == {"text": "text", "time": "when"}
+
+
 def test_alerts_of_a_stream_that_was_interrupted_stand_there_once(invoke, begun, lines):
     how = command("--alerts", "a.jsonl", "--block", "50")
     part = Path("rest.jsonl")

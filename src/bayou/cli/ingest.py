@@ -48,7 +48,7 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
         int,
         typer.Option("--top", min=0, metavar="N", help="Only the N largest shares; 0: all."),
     ] = _TOP,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     label: options.Label = None,
     label_separator: options.LabelSeparator = None,
     target: options.Target = None,

@@ -21,7 +21,7 @@ TextAgain = Annotated[
     typer.Option(
         "--text",
         metavar="NAME",
-        help="Where the text is; else as in fit. So with the others.",
+        help="Where the text is; else as the model remembers, else `text`. So with the others.",
         rich_help_panel=_COLUMNS,
     ),
 ]

@@ -1,14 +1,30 @@
-"""What the columns were called when a model was fitted: later verbs look for the same names first."""
+"""What the columns were called when a model was made: later verbs look for the same names first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from bayou.cli.documents import Source
+    from bayou.data.readers import Columns, Table
     from bayou.text_model import TextModel
 
 _TEXT, _SEPARATOR = "text", "label_separator"
+
+
+class Names(NamedTuple):
+    """Which field of a record is what, where options and a model have both been asked."""
+
+    columns: Columns
+    usual: Mapping[str, str]  # to look for first where none is named
+    separator: str | None  # of labels
+
+    def table(self) -> Table:
+        """What reads records by these names."""
+        from bayou.data.readers import Table
+
+        return Table(self.columns, None, self.separator or None, self.usual)
 
 
 def names(model: TextModel) -> dict[str, str]:
@@ -17,22 +33,27 @@ def names(model: TextModel) -> dict[str, str]:
 
 
 def keep(model: TextModel, source: Source) -> None:
-    """Let the model remember how its documents were read."""
+    """Let the model remember how its documents were read, with what it remembered before."""
     told = {**source.columns._asdict(), _SEPARATOR: source.label_separator}
-    model.columns_ = {name: value for name, value in told.items() if value}
+    named = {name: value for name, value in told.items() if value}
+    model.columns_ = {**(source.usual or {}), **named}
 
 
-def beside(model: TextModel, source: Source, text: str | None) -> Source:
-    """The source as it is read where options (``text``, and those in it) leave a name open.
+def asked(model: TextModel, columns: Columns, separator: str | None, text: str | None) -> Names:
+    """The names to read by where options (``text``, and those in ``columns``) leave one open.
 
     What is remembered is looked for before the usual names, and need not be there: new texts may come
     from elsewhere. A column that an option names must be.
     """
     mine = names(model)
-    separator = mine.pop(_SEPARATOR, None)
+    known = mine.pop(_SEPARATOR, None)
     if text:
         mine.pop(_TEXT, None)
-    columns = source.columns._replace(text=text or mine.get(_TEXT, _TEXT))
-    if source.label_separator is not None:
-        separator = source.label_separator
-    return source._replace(columns=columns, usual=mine, label_separator=separator)
+    columns = columns._replace(text=text or mine.get(_TEXT, _TEXT))
+    return Names(columns, mine, known if separator is None else separator)
+
+
+def beside(model: TextModel, source: Source, text: str | None) -> Source:
+    """The source as it is read where options leave a name open; see `asked`."""
+    columns, usual, separator = asked(model, source.columns, source.label_separator, text)
+    return source._replace(columns=columns, usual=usual, label_separator=separator)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from bayou.cli import model_file, stream
+from bayou.cli import model_file, remembered, stream
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError, ModelFileError
 
@@ -192,7 +192,8 @@ def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
 
     text, label, target, id_ = (plan.columns[name] for name in ("text", "label", "target", "id"))
     time = plan.columns.get("time")
-    columns = stream.columns_of(learner, text or "text", label, target)._replace(id=id_)
+    columns = stream.columns_of(learner, text, label, target)._replace(id=id_)
+    names = remembered.asked(learner, columns, plan.separator, text)
     if not stream.is_tracker(learner.estimator_):
         if time is not None or plan.alerts is not None or plan.hooks:
             raise typer.BadParameter(
@@ -200,7 +201,7 @@ def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
                 "--on-alert and --webhook, or make a tracker with `bayou track -o`",
                 param_hint="MODEL",
             )
-        return Task(learner, columns, plan.separator or None, plan.top)
+        return Task(learner, names, plan.top, voice.say)
     if plan.closed or plan.growth:
         raise typer.BadParameter(
             "a tracker keeps account of its own words, as it was made to; leave out --closed, --max-terms, "
@@ -213,8 +214,9 @@ def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
         voice.say(told(alert))
         pass_on(alert.to_json(), plan.hooks, voice)
 
-    named = time if time is not None or dated else ""
-    return Watch(learner, columns._replace(time=named), plan.top, tell)
+    when = time if time is not None or dated else ""
+    names = names._replace(columns=names.columns._replace(time=when))
+    return Watch(learner, names, plan.top, tell)
 
 
 def _settings(plan: Plan, policy: Policy, source: str, outputs: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from bayou.cli import answers, stream
 from bayou.cli.predict import rows
 from bayou.data.errors import DataError, MissingTargetsWarning
-from bayou.data.readers import Columns, Table
 from bayou.data.records import Located
 from bayou.data.text import Cut
 from bayou.run.ingest import Work
 
 if TYPE_CHECKING:
+    from bayou.cli.remembered import Names
     from bayou.text_model import TextModel
 
 _LARGEST_TARGET = 1e30  # models refuse larger ones
@@ -39,9 +39,10 @@ class Task:
     """A model at work on a stream."""
 
     def __init__(
-        self, model: TextModel, columns: Columns, separator: str | None, top: int | None
+        self, model: TextModel, names: Names, top: int | None, tell: Callable[[str], None]
     ) -> None:
-        self.model, self._columns, self._separator, self._top = model, columns, separator, top
+        self.model, self._names, self._top, self._tell = model, names, top, tell
+        self._begun = False
         self._numbers = answers.is_regression(model.estimator_)
         self._classes = answers.are_learned(model.estimator_) and not self._numbers
         self._met = (model.n_known_, model.n_unknown_)
@@ -53,20 +54,21 @@ class Task:
 
     def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
         """The id (None without any) and the document of a record, or an error that says why it is none."""
-        columns = self._columns
+        columns = self._names.columns
         text = record.get(columns.text)
         if isinstance(text, str) and columns.label == "" and columns.target == "":
-            name = "id" if columns.id is None else columns.id
-            if (
-                name in record or columns.id is None
-            ):  # as a table would have it, in a third of the time
+            usual = self._names.usual.get("id", "id")
+            guess = usual if usual in record else "id"
+            name = guess if columns.id is None else columns.id
+            # As a table would have it, in a third of the time.
+            if name in record or columns.id is None:
                 tokens = next(self.model.vectorizer_.tokens([text]))
                 return given_id(record.get(name)), Document(tokens, [], math.nan)
         if columns.label and columns.label not in record:
             columns = columns._replace(label="")  # nothing is known of it
         if columns.target and columns.target not in record:
             columns = columns._replace(target="")
-        table = Table(columns, None, self._separator)
+        table = self._names._replace(columns=columns).table()
         text = next(table.texts([Located("the record", record)]))
         fields = table.fields()
         tokens = next(self.model.vectorizer_.tokens([text]))
@@ -95,6 +97,9 @@ class Task:
 
     def learn(self, documents: Sequence[Document]) -> None:
         """One block; labels that are new become the model's own."""
+        if not self._begun:
+            self._remark(documents)
+            self._begun = True
         texts = Cut(document.tokens for document in documents)
         if self._numbers:
             with warnings.catch_warnings():
@@ -110,6 +115,18 @@ class Task:
             self.model.partial_fit(texts, y, classes=new)
         else:
             self.model.partial_fit(texts)
+
+    def _remark(self, documents: Sequence[Document]) -> None:
+        """Say so where the first documents have nothing to learn answers from: the name may be wrong."""
+        what = "target" if self._numbers else "label"
+        name = getattr(self._names.columns, what)
+        if name == "" or any(d.labels or not math.isnan(d.target) for d in documents):
+            return
+        name = name or self._names.usual.get(what, what)
+        self._tell(
+            f"No field `{name}` in the first {len(documents):,} documents: learned from their words alone; "
+            f"name it with --{what}, or give --{what} '' if there is none"
+        )
 
     def figures(self) -> Mapping[str, float]:
         """Live topics, terms, and how many words are unknown since the last time."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import builtin, documents, model_file, options, output, settings, telling
+from bayou.cli import builtin, documents, model_file, options, output, remembered, settings, telling
 from bayou.cli.fit import check_parameters
 from bayou.cli.report import available
 from bayou.cli.shell import INTERRUPTED, session_of
@@ -15,8 +15,7 @@ from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
-    from bayou.data.text import Vectorizer
-    from bayou.models.topic_tracker import TopicTracker
+    from bayou.text_model import TextModel
 
 _WORDS = "Words"
 
@@ -78,7 +77,7 @@ def track(  # one parameter a flag
             rich_help_panel=_WORDS,
         ),
     ] = 50_000,
-    text: options.Text = "text",
+    text: options.TextAgain = None,
     time: options.Time = None,
     id: options.Id = None,
     format: options.Format = None,
@@ -101,6 +100,7 @@ def track(  # one parameter a flag
     """
     from bayou.data.readers import Columns
     from bayou.data.text import Vectorizer
+    from bayou.text_model import TextModel
 
     voice, session = Voice(quiet, verbose), session_of(ctx)
     documents.check_there(file)
@@ -111,8 +111,10 @@ def track(  # one parameter a flag
         available()
     hooks = telling.hooks_of(on_alert, webhook)
     if begin is not None:
-        model, vectorizer = _loaded(begin, threads)
+        before = _loaded(begin, threads)
+        model, vectorizer = before.estimator_, before.vectorizer_
     else:
+        before = TextModel()
         given = settings.read(_kind(), settings_ or (), session.settings.get("track", {}))
         given = {"n_topics": topics, "slice_by": _width(slice_), "min_docs": min_df,
                  "max_terms": max_terms, "random_state": seed, **given}  # fmt: skip
@@ -120,11 +122,12 @@ def track(  # one parameter a flag
         check_parameters(model)
         vectorizer = Vectorizer(stop_words=None if stop_words.lower() == "none" else stop_words)
     dated = isinstance(model.slice_by, str)
-    columns = Columns(text, "", "", time if time is not None or dated else "", id)
+    columns = Columns(text or "text", "", "", time if time is not None or dated else "", id)
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
+    source = remembered.beside(before, source, text)
     teller = telling.Teller(model, vectorizer, alerts, hooks, voice)
     stopped = teller.follow(source, keep_open)
-    _leave(teller, file, report, out, title, voice)
+    _leave(teller, source, report, out, title, voice)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -151,18 +154,18 @@ def _width(text: str) -> int | str:
     return width
 
 
-def _loaded(path: Path, threads: int | None) -> tuple[TopicTracker, Vectorizer]:
+def _loaded(path: Path, threads: int | None) -> TextModel:
     found = model_file.load_text_model(path, threads)
     if not isinstance(found.estimator_, _kind()):
         raise typer.BadParameter(
             f"{path} is not a tracker; `bayou track -o` writes one", param_hint="--from"
         )
-    return found.estimator_, found.vectorizer_
+    return found
 
 
 def _leave(
     teller: telling.Teller,
-    file: str,
+    source: documents.Source,
     report: Path | None,
     out: Path | None,
     title: str | None,
@@ -185,20 +188,20 @@ def _leave(
             typer.echo(line)
     voice.say(telling.account(model, teller.n_docs))
     if out is not None:
-        _text_model(teller).save(out)
+        _text_model(teller, source).save(out)
         voice.say(f"Saved to {out}")
     if report is not None:
         written = available()
-        name = title or documents.title_of(file)
+        name = title or documents.title_of(source.path)
         data = written.TrackData.from_tracker(model, title=name, texts=teller.kept)
         written.write_track(report, data)
         voice.say(f"Report in {report}")
-    if file == builtin.PREFIX + builtin.NEWS:
+    if source.path == builtin.PREFIX + builtin.NEWS:
         for line in telling.judged(model.alerts()):
             typer.echo(line)
 
 
-def _text_model(teller: telling.Teller) -> Any:
+def _text_model(teller: telling.Teller, source: documents.Source) -> Any:
     from bayou.data.text import as_stop_words
     from bayou.text_model import TextModel
 
@@ -207,4 +210,5 @@ def _text_model(teller: telling.Teller) -> Any:
     if teller.model.vocabulary_ is not None:
         vectorizer.vocabulary_ = teller.model.vocabulary_
     model._keep(teller.model, vectorizer)
+    remembered.keep(model, source)
     return model

@@ -12,12 +12,12 @@ from bayou.cli.predict import rows
 from bayou.cli.streaming import given_id, live_topics
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
-from bayou.data.readers import Columns, Table
 from bayou.data.records import Located
 from bayou.data.text import Cut
 from bayou.run.ingest import Row, Work
 
 if TYPE_CHECKING:
+    from bayou.cli.remembered import Names
     from bayou.text_model import TextModel
 
 
@@ -33,9 +33,9 @@ class Watch:
     """A tracker, which finds its own words; ``tell`` is called with every alert."""
 
     def __init__(
-        self, model: TextModel, columns: Columns, top: int | None, tell: Callable[[Any], None]
+        self, model: TextModel, names: Names, top: int | None, tell: Callable[[Any], None]
     ) -> None:
-        self.model, self._columns, self._top, self._tell = model, columns, top, tell
+        self.model, self._names, self._top, self._tell = model, names, top, tell
         self._tokens = 0
         self._left_out = model.estimator_.dropped_.n_tokens
 
@@ -46,7 +46,7 @@ class Watch:
 
     def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
         """The id (None without any) and the document of a record, or an error that says why it is none."""
-        table = Table(self._columns, None, None)
+        table = self._names.table()
         text = next(table.texts([Located("the record", record)]))
         fields = table.fields()
         id_ = given_id(fields.get("ids", [None])[0])
