@@ -6,6 +6,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -55,9 +56,6 @@ class Postgres:
         self.user = "postgres" if os.getuid() == 0 else None
         if self.user:
             os.chown(folder, pwd.getpwnam(self.user).pw_uid, -1)
-            for parent in self.folder.parents:
-                with contextlib.suppress(PermissionError):
-                    parent.chmod(parent.stat().st_mode | 0o011)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -73,16 +71,18 @@ class Postgres:
     def start(self):
         flags = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={self.port}",
                  "-c", "fsync=off", "-c", f"unix_socket_directories={self.folder}"]  # fmt: skip
-        self.process = subprocess.Popen(
-            [POSTGRES / "postgres", "-D", self.folder / "data", *flags], user=self.user,
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        log = self.folder / "log"
+        with log.open("wb") as lines:
+            self.process = subprocess.Popen(
+                [POSTGRES / "postgres", "-D", self.folder / "data", *flags], user=self.user,
+                cwd=self.folder, stdout=lines, stderr=lines,
+            )  # fmt: skip
         import psycopg
 
         def ask():
             psycopg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/postgres").close()
 
-        _waited(ask)
+        _waited(ask, lambda: self.process.poll() is not None and log.read_text())
 
     def stop(self):
         self.process.send_signal(2)  # fast: connections are closed
@@ -90,21 +90,25 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def postgres_server(folder):
-    server = Postgres(folder)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def postgres_server():
+    """In a folder that is not pytest's: a session that begins shuts those to other users."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = Postgres(folder)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
-def _waited(call):
+def _waited(call, ended=lambda: False):
     until = time.monotonic() + 60.0
     while True:
         try:
             call()
         except Exception:
+            if why := ended():
+                raise RuntimeError(f"the server has ended: {why}") from None
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)

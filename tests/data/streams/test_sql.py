@@ -44,12 +44,12 @@ class Post:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     if POSTGRES is None:
         pytest.skip("needs PostgreSQL")
     pytest.importorskip("psycopg")
     pytest.importorskip("sqlalchemy")
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
+    with postgres_server() as server:
         yield server
 
 
