@@ -148,12 +148,15 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
 
     @property
     def response_(self) -> Response:  # type: ignore[override]
-        """Weights as they are now; probabilities fitted to documents scored before they were learned."""
+        """Weights as they are now; probabilities fitted to documents scored before they were learned.
+
+        So is the intercept of two classes: the border is where each has probability 1/2.
+        """
         rule, state = self._rule(), self._current()
         if len(state.bend) and rule.kind != "multi-class":  # scores are log-odds as they are
             return replace(rule, slope=np.ones(rule.n_tasks), offset=-rule.intercept)
         slope, offset = online_stream.calibrated(state, rule.kind, rule.n_tasks)
-        return replace(rule, slope=slope, offset=offset)
+        return replace(rule, slope=slope, offset=offset).balanced()
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         return super()._payload() | pack_classes(self._classes, self.multi_label_)

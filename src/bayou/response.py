@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class Response:
         Weight of a term's tokens in a document's average topics.
     slope, offset : float64 arrays (tasks,)
         From scores to probabilities: softmax(slope f) over classes, else 1 / (1 + exp(-(slope f + offset))).
+        Of two classes the offset is in the intercept (`balanced`).
     share : float
         Part of the margins that topics carry, 1 without words.
     draws : float32 array (draws, topics, tasks)
@@ -74,6 +75,16 @@ class Response:
     def n_tasks(self) -> int:
         """Number of tasks."""
         return len(self.intercept)
+
+    def balanced(self) -> Response:
+        """The same with the border of two classes, score 0, where each of them has probability 1/2.
+
+        Else the class that is predicted could be the less probable one.
+        """
+        if self.kind != "binary" or not self.slope.all():
+            return self
+        moved = self.intercept + self.offset / self.slope
+        return replace(self, intercept=moved, offset=np.zeros_like(self.offset))
 
     def probabilities(self, scores: F64) -> F64:
         """From scores (documents, tasks): of each class, rows adding up to one, or of each label."""

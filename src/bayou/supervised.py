@@ -97,7 +97,8 @@ class TopicClassifier(Classifies, SupervisedEstimator, abstract=True):
 
         Scores become probabilities by a softmax of fitted slope (classes) or a fitted sigmoid (two classes,
         labels). The fit is to scores of the training documents under topics that have forgotten the document
-        (leave one out); where words take part, also by weights fitted without it (three folds).
+        (leave one out); where words take part, also by weights fitted without it (three folds). `predict`
+        gives the most probable class; of several labels it goes by scores.
         """
         found = self._scores(X)
         return self.response_.probabilities(found)

@@ -48,14 +48,14 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         return tags
 
     def _rule(self) -> Response:
-        """The response without what only probabilities need, where a model has to compute that."""
+        """The response without what scores have shown of probabilities, where a model has to compute that."""
         return self.response_
 
     # -- inference under fixed topics ----------------------------------------------------------
 
     def _members(self) -> list[tuple[F32, F64]]:
         """Topics (terms x topics) and prior of each chain."""
-        post, n = self.posterior_, self.response_.n_members
+        post, n = self.posterior_, self._rule().n_members
         if n == 1:
             return [(post.rows, post.alpha)]
         size = post.n_topics // n
@@ -65,7 +65,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
     def _features(self, counts: csr_array, each: Each) -> F32:
         """Average topics of documents under every chain (documents, topics)."""
         pairs = topics.pairs_of(features.damped(counts, self.tf))
-        weight = self.response_.term_weight
+        weight = self._rule().term_weight
         found = [features.zbar(rows, alpha, weight, pairs, each) for rows, alpha in self._members()]
         return found[0] if len(found) == 1 else np.hstack(found)
 
@@ -75,7 +75,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         corpus = self._corpus(X, reset=False)
         with Workers(self.n_threads) as workers:
             zbar = self._features(corpus.counts, workers.each)
-        return scores(self._rule(), zbar, corpus.counts)
+        return scores(self.response_, zbar, corpus.counts)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Topic proportions of documents; rows sum to one, over all chains together.

@@ -108,7 +108,10 @@ def test_one_against_all_is_a_binary_fit_for_each_class(loss):
         alone = MedLDAClassifier(**settings | {"random_state": seed})
         alone._resolve_seed = lambda seed=seed: seed
         alone.fit(X, (codes(CLASSES) == i).astype(int))
-        np.testing.assert_allclose(alone.decision_function(X), scores[:, i], rtol=1e-5, atol=1e-7)
+        found = (
+            alone.decision_function(X) - alone.response_.intercept
+        )  # which two classes alone have
+        np.testing.assert_allclose(found, scores[:, i], rtol=1e-5, atol=1e-7)
 
 
 def test_several_chains_are_averaged():
@@ -485,6 +488,21 @@ def test_weights_that_cannot_be_meant_are_refused(weight, message):
     for kind in (MedLDAClassifier, MedLDARegressor):
         with pytest.raises(ValueError, match=message):
             kind(**SHORT).fit(X40, Y40, sample_weight=weight)
+
+
+@pytest.mark.parametrize("how", [{"positive_cost": 20.0}, {}], ids=str)
+def test_costs_move_the_border_of_two_classes(how):
+    """Probabilities are of documents that weigh so much, and the more probable class is predicted."""
+    y = (codes(PAIR) * (np.arange(120) % 6 == 0)).astype(int)  # rare, and not to be told for sure
+    weight = None if how else np.where(y > 0, 20.0, 1.0)
+    plain = MedLDAClassifier(**SHORT).fit(PAIR.counts, y)
+    dear = MedLDAClassifier(**SHORT | how).fit(PAIR.counts, y, sample_weight=weight)
+    n_yes = [int(model.predict(PAIR.counts).sum()) for model in (plain, dear)]
+    assert n_yes[1] > 2 * n_yes[0] + 5
+    for model in (plain, dear):
+        yes = model.predict_proba(PAIR.counts)[:, 1]
+        np.testing.assert_array_equal(model.predict(PAIR.counts), yes > 0.5)
+        np.testing.assert_array_equal(model.decision_function(PAIR.counts) > 0, yes > 0.5)
 
 
 def test_a_class_without_weight_is_not_learned():

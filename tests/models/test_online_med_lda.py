@@ -17,7 +17,7 @@ from bayou import (
     load,
 )
 from bayou.data import MissingTargetsWarning, container
-from bayou.parts import online_refit, online_state
+from bayou.parts import online_refit, online_state, online_stream
 from bayou.testing.cases import always_threads, reloaded, same, saved
 
 
@@ -399,3 +399,33 @@ def test_names_align_and_frames():
     moved = Corpus.from_matrix(COUNTS[:, ::-1], vocabulary=names[::-1])
     assert same(model.decision_function(moved), model.decision_function(corpus))
     assert len(model.top_terms(3)[0]) == 3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_costs_move_the_border_of_two_classes(weighted):
+    """A rare class that costs more is given more often, and what is given is the more probable one."""
+    y = (TWO == "yes") & (np.arange(160) % 4 == 0)  # rare, and not to be told for sure
+    weight = np.where(y, 30.0, 1.0) if weighted else None
+    plain = OnlineMedLDAClassifier(**SHORT, batch_size=16).fit(COUNTS, y)
+    how = {} if weighted else {"positive_cost": 30.0}
+    dear = OnlineMedLDAClassifier(**SHORT, **how, batch_size=16).fit(
+        COUNTS, y, sample_weight=weight
+    )
+    assert dear.predict(COUNTS).sum() > plain.predict(COUNTS).sum() + 5
+    for model in (plain, dear):
+        yes = model.predict_proba(COUNTS)[:, 1] > 0.5
+        np.testing.assert_array_equal(model.predict(COUNTS), yes)
+        np.testing.assert_array_equal(model.decision_function(COUNTS) > 0, yes)
+
+
+def test_probabilities_follow_the_last_quarter_of_a_stream():
+    model = OnlineMedLDAClassifier(**SHORT, batch_size=16)
+    state = model.partial_fit(COUNTS, TWO).state_
+    n = state.n_scored
+    assert n == 160
+    scores, truth = online_stream.latest(state, 1)
+    np.testing.assert_array_equal(scores, state.scores[n - 40 : n, :1])
+    np.testing.assert_array_equal(truth[:, 0] > 0, TWO[-40:] == "yes")
+    turned = state._replace(n_scored=online_state.N_SCORED + 5)
+    scores, _ = online_stream.latest(turned, 1)
+    np.testing.assert_array_equal(scores[-5:], state.scores[:5, :1])

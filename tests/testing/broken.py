@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 
-from bayou import LDA, Corpus, OnlineLDA
+from bayou import LDA, Corpus, MedLDAClassifier, OnlineLDA
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,7 +158,19 @@ class _UnsafeResume(LDA):
         return state if state is None else state._replace(step=state.step + 1)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class _HalfIsElsewhere(MedLDAClassifier):
+    n_topics: int = 3
+    n_sweeps: int = 8
+    n_kept: int = 3
+
+    def predict_proba(self, X):
+        yes = super().predict_proba(X)[:, 1:] ** 2
+        return np.hstack([1.0 - yes, yes])
+
+
 BROKEN = [
+    (_HalfIsElsewhere(), "predicted_is_most_probable"),
     (_Remembers(), "predict_is_pure"),
     (_WearsOut(), "predict_is_pure"),
     (_Varies(), "predict_is_pure"),

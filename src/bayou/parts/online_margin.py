@@ -140,6 +140,8 @@ def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each
         found, truth, use = found[kept[use]], truth[kept[use]], use[kept[use]]
     else:
         found = np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean)
+        if how.loss == response.HINGE:  # as many yes or no as the document and its label weigh
+            truth = truth * (batch.cost * batch.dear)[use] / how.cost
         if how.loss == response.INSENSITIVE:
             centre, deviation = scaling(state)
             found = found * deviation + centre

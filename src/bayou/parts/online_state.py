@@ -59,7 +59,7 @@ class State(NamedTuple):
     yes: F64  # tasks: those that had the label
     moments: F64  # (3, targets): number, mean, and squares around it; no columns for classes
     scores: F64  # N_SCORED x tasks, before the document was learned
-    truths: F64  # the same with what was true, NaN where it is not known
+    truths: F64  # the same with what was true (signs times weights), NaN where it is not known
     n_scored: int
     tables: F64  # topics: tables in the documents so far; none where topics are not born
     ids: I64  # topics: numbers that are never given twice; none where topics are not born

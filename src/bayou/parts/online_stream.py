@@ -13,6 +13,7 @@ from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
 
 N_PRIOR = 10
+N_LATEST = 32  # documents at least that probabilities are fitted to, if so many have been scored
 
 
 def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
@@ -36,12 +37,19 @@ def remembered(state: State, n_tasks: int) -> tuple[F64, F64]:
     return state.scores[:n, :n_tasks], state.truths[:n, :n_tasks]
 
 
+def latest(state: State, n_tasks: int) -> tuple[F64, F64]:
+    """Of `remembered`, the last quarter of the stream: earlier scores are of a model that knew less."""
+    n = min(state.n_scored, N_SCORED, max(state.n_scored // 4, N_LATEST))
+    at = np.arange(state.n_scored - n, state.n_scored) % N_SCORED
+    return state.scores[at, :n_tasks], state.truths[at, :n_tasks]
+
+
 def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
     """Slopes and offsets from scores to probabilities, fitted to what the stream has shown.
 
     The scores were made before their documents were learned, so they are like those of documents to come.
     """
-    scores, truth = remembered(state, n_tasks)
+    scores, truth = latest(state, n_tasks)
     unit = max(float(np.abs(state.mean[:n_tasks]).max(initial=0.0)), 1e-12)
     slope, offset = np.full(n_tasks, 1.0 / unit), np.zeros(n_tasks)
     if kind == "multi-class":
@@ -53,12 +61,9 @@ def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
         return slope, offset
     for i in range(n_tasks):
         use = np.flatnonzero(~np.isnan(truth[:, i]))
-        n_yes = int((truth[use, i] > 0.0).sum())
-        offset[i] = np.log((n_yes + 1.0) / (len(use) - n_yes + 1.0))
-        if 0 < n_yes < len(use):
-            found = second_stage.sigmoid(scores[use, i], truth[use, i])
-            if found[0] > 0.0:
-                slope[i], offset[i] = found
+        weight = np.abs(truth[use, i]) if kind == "binary" else np.ones(len(use))
+        found = second_stage.sigmoid(scores[use, i], truth[use, i], weight)
+        slope[i], offset[i] = found[0] or slope[i], found[1]
     return slope, offset
 
 

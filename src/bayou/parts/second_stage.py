@@ -26,6 +26,7 @@ from bayou.response import Response
 N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
 RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
 _STEPS = 50
+_LEAST_SLOPE = 1e-3  # of a sigmoid, where scores are one on average
 _ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
 
 
@@ -124,34 +125,40 @@ def temperature(scores: F64, codes: Any) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
 
 
-def sigmoid(scores: F64, signs: Any) -> tuple[float, float]:
+def sigmoid(scores: F64, signs: Any, weight: Any = None) -> tuple[float, float]:
     """Slope and offset with p = 1 / (1 + exp(-(slope f + offset))), by Newton's method [Platt99].
 
+    Documents count as many times as their ``weight`` says.
+
     [Platt99] Platt. Probabilistic outputs for support vector machines. 1999. Targets are drawn in as
-    there, so that separable scores do not give certainty.
+    there, so that separable scores do not give certainty. No ranking is turned round: where scores say the
+    contrary, the slope is next to nothing.
     """
-    n_yes, n_no = int((signs > 0).sum()), int((signs < 0).sum())
+    weight = np.ones(len(scores)) if weight is None else np.asarray(weight, np.float64)
+    n_yes, n_no = float(weight[signs > 0].sum()), float(weight[signs < 0].sum())
+    odds = float(np.log((n_yes + 1.0) / (n_no + 1.0)))
     if n_yes == 0 or n_no == 0:  # scores say nothing; so many documents of one side do
-        return 0.0, float(np.log((n_yes + 1.0) / (n_no + 1.0)))
-    target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))
+        return 0.0, odds
     scale = max(float(np.abs(scores).mean()), 1e-12)
+    target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))
     x = np.column_stack([scores / scale, np.ones(len(scores))])
     at = np.array([1.0, 0.0])
 
     def loss(b: F64) -> float:
-        return float(np.logaddexp(0.0, x @ b).sum() - (target * (x @ b)).sum())
+        return float((weight * (np.logaddexp(0.0, x @ b) - target * (x @ b))).sum())
 
     for _ in range(_STEPS):
         p = expit(x @ at)
-        gradient = x.T @ (p - target)
-        hessian = (x * (p * (1.0 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        gradient = x.T @ (weight * (p - target))
+        hessian = (x * (weight * p * (1.0 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
         step, now, size = np.linalg.solve(hessian, gradient), loss(at), 1.0
         while size > 1e-6 and loss(at - size * step) > now:
             size *= 0.5
         at = at - size * step
         if np.abs(size * step).max() < 1e-8:
             break
-    return float(at[0] / scale), float(at[1])
+    slope, offset = at if at[0] > _LEAST_SLOPE else (_LEAST_SLOPE, odds)
+    return float(slope / scale), float(offset)
 
 
 def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response:
@@ -170,8 +177,11 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
     if labels.kind == "multi-class":
         slope[:] = temperature(scores[known], labels.codes[order][known])
     else:
+        # of two classes costs decide where the border is; labels that cost more are no more probable for it
+        cost = seen.cost[known] if labels.kind == "binary" else np.ones((len(known), n_tasks))
+        weight = cost / max(float(cost[cost > 0].mean(dtype=np.float64)), 1e-300)
         for i in range(n_tasks):
-            slope[i], offset[i] = sigmoid(scores[known, i], seen.y[known, i])
+            slope[i], offset[i] = sigmoid(scores[known, i], seen.y[known, i], weight[:, i])
     none = np.zeros((0, n_topics, n_topics))
     return Response(
         kind=labels.kind, classes=labels.classes, weights=np.ascontiguousarray(weights),
@@ -179,7 +189,7 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
         term_weight=seen.term_weight, slope=slope, offset=offset, share=share, draws=seen.draws,
         noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
         n_members=seen.n_members, **_beside(seen, words, plan.q),
-    )  # fmt: skip
+    ).balanced()  # fmt: skip
 
 
 def _folded(seen: Evidence, plan: Plan, kind: str) -> tuple[F64, float]:

@@ -72,14 +72,30 @@ def target_of(model: Any, corpus: Corpus) -> Any:
     tags = get_tags(model)
     if not tags.target_tags.required:
         return None
-    half = np.asarray(corpus.counts[:, : corpus.n_terms // 2].sum(axis=1)).ravel()
-    share = half / np.maximum(corpus.doc_lengths(), 1.0)
+    share = _first_half(corpus)
     if tags.estimator_type == "regressor":
         return share
     classes = (share > 0.5).astype(np.int64)
     if tags.target_tags.multi_output and not tags.target_tags.single_output:
         return np.column_stack([classes, 1 - classes])
     return classes
+
+
+def unequal_targets(model: Any, corpus: Corpus) -> list[Any]:
+    """Of a classifier: two and three classes, of which one is rare, that follow from the text; else none."""
+    tags = get_tags(model)
+    if not tags.target_tags.required or tags.estimator_type != "classifier":
+        return []
+    if not tags.target_tags.single_output:
+        return []
+    order = np.argsort(np.argsort(_first_half(corpus))) / corpus.n_docs
+    return [np.searchsorted(ends, order, side="right") for ends in ([0.9], [0.5, 0.9])]
+
+
+def _first_half(corpus: Corpus) -> Any:
+    """The share of each document's tokens in the first half of the terms."""
+    half = np.asarray(corpus.counts[:, : corpus.n_terms // 2].sum(axis=1)).ravel()
+    return half / np.maximum(corpus.doc_lengths(), 1.0)
 
 
 def fit(model: Any, corpus: Corpus, **beside: Any) -> Any:

@@ -18,6 +18,7 @@ from bayou.testing.cases import (
     same,
     saved,
     target_of,
+    unequal_targets,
 )
 
 
@@ -87,6 +88,26 @@ def topics_are_distributions(case: Case) -> None:
     expect(len(model.get_feature_names_out()) == n_topics, "as many output names as topics")
 
 
+def predicted_is_most_probable(case: Case) -> None:
+    """No class has a larger probability than the one that is predicted, however rare a class is."""
+    for target in (None, *unequal_targets(case.model, case.corpus)):
+        model = case.fitted() if target is None else case.fresh().fit(case.corpus, target)
+        if not (hasattr(model, "predict_proba") and hasattr(model, "predict")):
+            return
+        said, chance = (
+            np.asarray(getattr(model, m)(case.corpus)) for m in ("predict", "predict_proba")
+        )
+        if said.ndim > 1:  # of several labels each is answered by itself
+            return
+        names = getattr(model, "classes_", np.arange(chance.shape[1]))
+        mine = chance[np.arange(len(said)), np.searchsorted(names, said)]
+        wrong = np.flatnonzero(mine < chance.max(axis=1))
+        expect(
+            not len(wrong),
+            f"predict gives document {wrong[:1]} a class that predict_proba has less probable than another",
+        )
+
+
 def unfitted_refuses(case: Case) -> None:
     """A model that has learned nothing says so."""
     model = case.fresh()
@@ -115,5 +136,6 @@ LAWS = (
     order_is_irrelevant,
     input_is_untouched,
     topics_are_distributions,
+    predicted_is_most_probable,
     unfitted_refuses,
 )

@@ -191,7 +191,10 @@ class ThresholdedClassifier(Wrapper):
 
     @_if_inside("predict_proba")
     def predict_proba(self, X: Any) -> F64:
-        """What the estimator says (documents, labels); for a vector of two classes, of both of them."""
+        """What the estimator says (documents, labels); for a vector of two classes, of both of them.
+
+        `predict` goes by the rule's thresholds, which need not be at 1/2.
+        """
         return self._columns(self._scores(X, "predict_proba")[1])
 
     @_if_inside("decision_function")
