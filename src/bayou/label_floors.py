@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from bayou.label_fitting import Run, Sweeps
+from bayou.parameters import check_kept, check_n_topics, optional
 from bayou.parts import label_links, label_training, labels
 from bayou.run.loop import Info
-
-S = TypeVar("S", bound=tuple[Any, ...])
 
 
 class Work(NamedTuple):
@@ -23,28 +22,50 @@ class Work(NamedTuple):
     floors: tuple[label_links.Floor, ...]
 
 
+class Floors(NamedTuple):
+    """What tells one such model from another: its state, how that begins, and a sweep of it.
+
+    The state has fields `step`, `link_step`, `link_z` and `link_kept`.
+    """
+
+    state: type[Any]
+    init: Callable[..., Any]
+    sweep: Callable[..., Any]
+
+
+def check_floors(p: SimpleNamespace) -> None:
+    """The parameters that such models have in common."""
+    label_training.check(p)
+    if p.n_topics is not None:
+        check_n_topics(p.n_topics)
+    check_kept(p)
+    optional("mix", p.mix, 0.0, 1.0)
+
+
 def train_floors(
-    kind: type[S],
-    begin: Callable[[], S],
-    sweep: Callable[[S, Work], S],
+    floors: Floors,
     plan: tuple[labels.Data, labels.Prior, label_links.Link],
     p: SimpleNamespace,
+    n_chains: int,
     run: Run,
     last: bool,
-) -> tuple[S, Work]:
-    """All sweeps of both floors; ``kind`` has fields `step`, `link_step`, `link_z` and `link_kept`."""
+) -> tuple[Any, Work]:
+    """All sweeps of both floors."""
     data, prior, link = plan
     found: list[Work] = []
 
-    def sweeps(first: Any) -> Sweeps[S]:
+    def begin() -> Any:
+        return floors.init(data, link, p, run.seed, n_chains, run.each)
+
+    def sweeps(first: Any) -> Sweeps[Any]:
         counts = label_training.counts_of(first, data, prior, run.each)
-        floors = label_links.floors(first.link_z, first.link_kept, data, link, counts)
-        found.append(Work(data, prior, link, counts, floors))
+        upstairs = label_links.floors(first.link_z, first.link_kept, data, link, counts)
+        found.append(Work(data, prior, link, counts, upstairs))
 
         def step(state: Any) -> tuple[Any, Info | None]:
             if state.link_step >= p.n_sweeps:
                 return state, None
-            state = sweep(state, found[0])
+            state = floors.sweep(state, found[0], p, run.seed, run.each)
             done = state.step + state.link_step if p.greedy else state.step
             most = p.n_sweeps * (2 if p.greedy else 1)
             phase = "topics over labels" if state.link_step else "labels"
@@ -52,4 +73,4 @@ def train_floors(
 
         return step
 
-    return run.train(kind, begin, sweeps, last), found[0]
+    return run.train(floors.state, begin, sweeps, last), found[0]

@@ -20,7 +20,7 @@ from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.estimator import Estimator
-from bayou.parameters import number, one_of, whole
+from bayou.parameters import number, one_of, optional, whole
 from bayou.parts import columns
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.passive_aggressive import Examples, Weights
@@ -130,8 +130,7 @@ class LinearEstimator(Estimator, abstract=True):
         for positive in ("cost", "variance"):
             number(positive, getattr(p, positive), 1e-30)
         number("tol", p.tol, 0.0)
-        if p.max_time is not None:
-            number("max_time", p.max_time, 1e-30)
+        optional("max_time", p.max_time, 1e-30)
         if p.n_threads not in (None, -1):
             whole("n_threads", p.n_threads, 1)
         p.how = pa.How(p.batch_size, p.variance, *self._loss(), p.n_rounds, p.tol)

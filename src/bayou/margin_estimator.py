@@ -12,7 +12,7 @@ import numpy as np
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import read_labels, read_targets, signs
-from bayou.parameters import check_parameters, number, one_of, whole
+from bayou.parameters import check_kept, check_parameters, number, one_of, optional, whole
 from bayou.parts import chains, features, second_stage
 from bayou.parts.topics import F64, Each
 from bayou.posterior import Posterior
@@ -71,8 +71,7 @@ class MarginEstimator(SupervisedEstimator, abstract=True):
         one_of("tf", p.tf, features.DAMPINGS)
         number("word_residual", p.word_residual, 0.0, 1e6)
         number("variance", p.variance, 1e-12, 1e12)
-        if p.n_kept > p.n_sweeps:
-            raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+        check_kept(p)
         return p
 
     def _run(
@@ -178,10 +177,8 @@ class MarginClassifier(TopicClassifier, MarginEstimator, abstract=True):
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
         one_of("loss", p.loss, ("hinge", "logistic"))
-        if p.margin is not None:
-            number("margin", p.margin, 1e-8, 1e8)
-        if p.positive_cost is not None:
-            number("positive_cost", p.positive_cost, 1e-30)
+        optional("margin", p.margin, 1e-8, 1e8)
+        optional("positive_cost", p.positive_cost, 1e-30)
         return p
 
 

@@ -16,7 +16,7 @@ from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import growth, merged_classes, read_labels, responses
 from bayou.kernels.response import HINGE
 from bayou.online_supervised import OnlineSupervised
-from bayou.parameters import number
+from bayou.parameters import optional
 from bayou.parts import online_refit, online_stream
 from bayou.response import Response
 from bayou.supervised import TopicClassifier
@@ -123,10 +123,8 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
         return HINGE, float(p.margin), float(factor), True
 
     def _checked_parameters(self) -> SimpleNamespace:
-        if self.margin is not None:
-            number("margin", self.margin, 1e-30)
-        if self.positive_cost is not None:
-            number("positive_cost", self.positive_cost, 1e-30)
+        optional("margin", self.margin, 1e-30)
+        optional("positive_cost", self.positive_cost, 1e-30)
         return super()._checked_parameters()
 
     def _rule(self) -> Response:

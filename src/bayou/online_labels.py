@@ -13,7 +13,7 @@ import numpy as np
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
 from bayou.data.supervision import merged_classes, read_labels
-from bayou.parameters import number, whole
+from bayou.parameters import number, optional, whole
 from bayou.parts import features, label_documents, label_progress, label_state
 from bayou.parts.label_documents import Documents
 from bayou.parts.label_state import How, State
@@ -54,8 +54,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
             if getattr(p, name) not in (None, -1 if name == "n_threads" else None):
                 whole(name, getattr(p, name), 1)
         number("beta", p.beta, 1e-30)
-        if p.max_time is not None:
-            number("max_time", p.max_time, 1e-30)
+        optional("max_time", p.max_time, 1e-30)
         number("step_scale", p.step_scale, 1e-12)
         number("tau", p.tau, 0.0)
         number("kappa", p.kappa, 0.5, 1.0)

@@ -15,7 +15,7 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.supervision import bounded, read_targets
 from bayou.kernels.response import INSENSITIVE
 from bayou.online_supervised import OnlineSupervised
-from bayou.parameters import number
+from bayou.parameters import optional
 from bayou.parts import online_refit, online_state, online_stream
 from bayou.parts.online_state import State
 from bayou.parts.topics import F64
@@ -85,8 +85,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
         return INSENSITIVE, float(p.epsilon), 1.0, False
 
     def _checked_parameters(self) -> SimpleNamespace:
-        if self.epsilon is not None:
-            number("epsilon", self.epsilon, 0.0)
+        optional("epsilon", self.epsilon, 0.0)
         return super()._checked_parameters()
 
     @property

@@ -41,10 +41,26 @@ def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterab
     for name in positive:
         if getattr(p, name) is not None or name not in _OPTIONAL:
             number(name, getattr(p, name), _LEAST)
-    if p.n_topics > MAX_TOPICS:
-        raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {p.n_topics}")
+    _check_most(p.n_topics)
     if p.n_threads not in (None, -1):
         whole("n_threads", p.n_threads, 1)
+
+
+def check_n_topics(n_topics: Any) -> None:
+    """Refuse a number of topics that cannot be."""
+    whole("n_topics", n_topics, 1)
+    _check_most(n_topics)
+
+
+def _check_most(n_topics: int) -> None:
+    if n_topics > MAX_TOPICS:
+        raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {n_topics}")
+
+
+def check_kept(p: SimpleNamespace) -> None:
+    """Refuse to average more sweeps than there are."""
+    if p.n_kept > p.n_sweeps:
+        raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
 
 
 def check_growth(p: SimpleNamespace) -> None:
@@ -71,6 +87,12 @@ def number(name: str, value: Any, least: float, most: float = _MOST) -> None:
     if not real or not least <= value <= most:
         kind = "positive number" if least > 0 else "number"
         raise ValueError(f"{name} must be a {kind}, from {least:g} to {most:g}; got {value!r}")
+
+
+def optional(name: str, value: Any, least: float, most: float = _MOST) -> None:
+    """Refuse what is neither None nor a number from ``least`` to ``most``."""
+    if value is not None:
+        number(name, value, least, most)
 
 
 def one_of(name: str, value: Any, allowed: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.container import pack_strings
 from bayou.data.errors import DoubtWarning, ModelFileError
-from bayou.parameters import check_parameters, number, one_of, whole
+from bayou.parameters import check_parameters, one_of, optional, whole
 from bayou.parts import moment_stream, spectral, tensor, topics
 from bayou.parts.moment_stream import State, Stream
 from bayou.parts.moments import Moments
@@ -132,8 +132,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
             if getattr(p, name) is not None:
                 whole(name, getattr(p, name), 1)
         for name in ("smoothing", "max_share"):
-            if getattr(p, name) is not None:
-                number(name, getattr(p, name), 0.0)
+            optional(name, getattr(p, name), 0.0)
         if p.half_life and p.mode == "reservoir":
             raise ValueError("half_life: a uniform sample does not forget; use another mode")
         if p.generation and not (p.half_life and p.mode == "basis"):

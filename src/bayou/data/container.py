@@ -8,9 +8,7 @@ the file, and returned only after the digest was.
 """
 
 import contextlib
-import errno
 import hashlib
-import itertools
 import json
 import os
 import stat
@@ -25,9 +23,9 @@ from bayou.data.errors import DamagedFileError, ModelFileError
 from bayou.data.header import DTYPES, MAX_HEADER, NO_DIGEST, Header, canonical, decode, describe
 from bayou.data.header import encode as encode_header
 from bayou.data.header import parse as parse_json
+from bayou.data.whole_file import replace_file
 
 _CHUNK = 2**20
-_serial = itertools.count()
 
 
 def save(
@@ -66,7 +64,10 @@ def save(
     for part in data:
         digest.update(part)
     head = encode_header(header._replace(digest=digest.hexdigest()))
-    _replace_file(Path(os.path.realpath(path)), [head, *data])
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise ModelFileError(f"{target} is a folder; a model is saved to a file")
+    replace_file(target, [head, *data])
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
@@ -160,44 +161,6 @@ def _spell(manifest: Mapping[str, Any]) -> str:
 def _bytes(array: npt.NDArray[Any]) -> memoryview:
     little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     return little.reshape(-1).view(np.uint8).data
-
-
-def _replace_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    if path.is_dir():
-        raise ModelFileError(f"{path} is a folder; a model is saved to a file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists() and hasattr(os, "fchmod"):  # a private model stays private
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(path.parent)
-
-
-_BINARY = getattr(os, "O_BINARY", 0)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, where the system has a way to ask for it."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot
-            raise
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

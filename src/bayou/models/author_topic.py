@@ -26,7 +26,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import read_labels
 from bayou.kernels import author_sweep
-from bayou.parameters import check_parameters, number, whole
+from bayou.parameters import check_kept, check_parameters, number, whole
 from bayou.parts import labels, topics
 from bayou.parts.topics import F32, F64, I32, I64, U16, U32
 from bayou.posterior import Posterior, check_arrays
@@ -253,8 +253,7 @@ class AuthorTopicModel(TopicEstimator):
         positive = ("beta", "beta_labels", "alpha", "max_time")
         check_parameters(p, ("n_topics", "n_sweeps", "n_kept"), positive)
         number("alpha", p.alpha, 1e-30)
-        if p.n_kept > p.n_sweeps:
-            raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+        check_kept(p)
         return p
 
     def _payload(self) -> dict[str, NDArray[Any]]:

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Task, learn_and_tune
-from bayou.label_floors import Work, train_floors
+from bayou.label_fitting import Task, learn_and_tune
+from bayou.label_floors import Floors, Work, check_floors, train_floors
 from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
-from bayou.parameters import MAX_TOPICS, number, one_of, whole
+from bayou.parameters import number, one_of, optional
 from bayou.parts import label_links, label_training, labels
 from bayou.parts.topics import F32, I32, U16, Each
 
@@ -167,7 +167,9 @@ class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
                 )
                 prior = label_training.fixed(prior, given)
                 data = labels.prepare(task.counts, labels.own(task.labels.indicator), given)
-                state, work = _train(data, prior, p, n_chains, run, last)
+                link = label_links.plan(data, p, p.link_alpha)
+                how = Floors(State, init, sweep)
+                state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
                 self.n_iter_ = state.step + (state.link_step if p.greedy else 0)
                 return posterior(state, work, task, p)
 
@@ -177,16 +179,8 @@ class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         self._check_labels(p, (AUTO, *RULES))
-        label_training.check(p)
-        if p.n_topics is not None:
-            whole("n_topics", p.n_topics, 1)
-            if p.n_topics > MAX_TOPICS:
-                raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {p.n_topics}")
-        if p.n_kept > p.n_sweeps:
-            raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+        check_floors(p)
         number("beta_labels", p.beta_labels, 1e-30)
-        if p.mix is not None:
-            number("mix", p.mix, 0.0, 1.0)
         return p
 
     def _settled(self, n_labels: int) -> SimpleNamespace:
@@ -329,8 +323,7 @@ class DependencyLDA(_Dependency):
         p = super()._checked_parameters()
         number("eta", p.eta, 0.0)
         one_of("strength", p.strength, ("eta", "length"))
-        if p.gamma is not None:
-            number("gamma", p.gamma, 1e-30)
+        optional("gamma", p.gamma, 1e-30)
         return p
 
     def _settled(self, n_labels: int) -> SimpleNamespace:
@@ -340,19 +333,3 @@ class DependencyLDA(_Dependency):
         p.even = False
         p.boost, p.strength = float(p.eta), float(p.eta) if p.strength == "eta" else -1.0
         return p
-
-
-def _train(
-    data: labels.Data, prior: labels.Prior, p: SimpleNamespace, n_chains: int, run: Run, last: bool
-) -> tuple[State, Work]:
-    """All sweeps of both floors."""
-    link = label_links.plan(data, p, p.link_alpha)
-    return train_floors(
-        State,
-        lambda: init(data, link, p, run.seed, n_chains, run.each),
-        lambda state, work: sweep(state, work, p, run.seed, run.each),
-        (data, prior, link),
-        p,
-        run,
-        last,
-    )

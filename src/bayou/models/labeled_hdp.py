@@ -28,7 +28,7 @@ from bayou.label_estimator import LabelEstimator
 from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import AUTO, LabelPosterior
 from bayou.label_response import RULES
-from bayou.parameters import number
+from bayou.parameters import check_kept, optional
 from bayou.parts import label_training, labels, roots
 from bayou.parts.roots import Level
 from bayou.parts.topics import F32, F64, I32, I64, Each
@@ -221,10 +221,8 @@ class LabeledHDP(LabelEstimator):
         p.alpha, p.inference = None, "gibbs"
         label_training.check(p)
         for name in ("concentration", "root_concentration"):
-            if getattr(p, name) is not None:
-                number(name, getattr(p, name), 1e-12)
-        if p.n_kept > p.n_sweeps:
-            raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+            optional(name, getattr(p, name), 1e-12)
+        check_kept(p)
         return p
 
 

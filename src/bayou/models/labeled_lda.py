@@ -30,12 +30,10 @@ from bayou.label_estimator import LabelEstimator
 from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import AUTO, LabelPosterior
 from bayou.label_response import RULES
-from bayou.parameters import number, one_of, whole
+from bayou.parameters import whole
 from bayou.parts import label_training, labels
 from bayou.parts.label_training import Counts, State
 from bayou.run.loop import Info
-
-PRIORS = ("frequency", "flat")
 
 
 def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> labels.Prior:
@@ -51,13 +49,10 @@ def posterior(
     cells: csr_array, task: Task, p: SimpleNamespace, prior: labels.Prior
 ) -> LabelPosterior:
     """Terms of labels, and the prior of labels in a new document."""
-    n_labels = len(task.labels.classes)
-    alpha = prior.alpha.copy()
     docs = task.label_docs()
-    if p.prior == "frequency" and docs.sum() > 0:
-        alpha[:n_labels] += p.eta * docs / docs.sum()
+    alpha = label_training.label_prior(prior.alpha, docs, p)
     return LabelPosterior(
-        term_label=cells, beta=prior.beta, alpha=alpha, n_labels=n_labels, label_docs=docs,
+        term_label=cells, beta=prior.beta, alpha=alpha, n_labels=len(docs), label_docs=docs,
         links=np.zeros((0, len(alpha))), link_alpha=np.zeros(0), vocabulary=task.vocabulary,
     )  # fmt: skip
 
@@ -180,8 +175,7 @@ class LabeledLDA(LabelEstimator):
         p = self._parameters()
         self._check_labels(p, (AUTO, *RULES))
         label_training.check(p)
-        one_of("prior", p.prior, PRIORS)
-        number("eta", p.eta, 0.0)
+        label_training.check_prior(p)
         whole("n_free_topics", p.n_free_topics, 0)
         return p
 

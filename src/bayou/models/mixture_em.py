@@ -31,7 +31,7 @@ from bayou.data.errors import ModelFileError
 from bayou.kernels import mixture as kernels
 from bayou.kernels import rng
 from bayou.mixture_estimator import MixtureEstimator
-from bayou.parameters import check_parameters, number
+from bayou.parameters import check_parameters, number, optional
 from bayou.parts import columns, mixture, topics
 from bayou.parts.topics import F64, I64, Pairs
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -304,8 +304,7 @@ class IncrementalEM(MixtureEstimator):
 
 def _checked(p: SimpleNamespace) -> SimpleNamespace:
     check_parameters(p, ("n_topics", "batch_size", "n_passes"), ("beta", "max_time"))
-    if p.smoothing is not None:
-        number("smoothing", p.smoothing, 0.0)
+    optional("smoothing", p.smoothing, 0.0)
     return p
 
 

@@ -24,12 +24,11 @@ from bayou.label_fitting import MIXES
 from bayou.label_posterior import SCORES
 from bayou.label_topics import TopicsOverLabels
 from bayou.online_labels import OnlineLabelEstimator
-from bayou.parameters import number, one_of, whole
+from bayou.parameters import number, one_of, optional, whole
 from bayou.parts.label_cells import Local
 from bayou.parts.label_state import How, State
+from bayou.parts.label_training import MASS
 from bayou.parts.topics import F64
-
-_MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -115,7 +114,7 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
 
     def _label_prior(self, state: State, how: How) -> F64:
         n = max(state.n_labels, 1)
-        return np.full(n, _MASS / n)
+        return np.full(n, MASS / n)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
@@ -126,6 +125,5 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
         number("beta_labels", p.beta_labels, 1e-30)
         number("strength", p.strength, 0.0)
         one_of("scoring", p.scoring, SCORES)
-        if p.mix is not None:
-            number("mix", p.mix, 0.0, 1.0)
+        optional("mix", p.mix, 0.0, 1.0)
         return p

@@ -25,15 +25,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from bayou.online_labels import OnlineLabelEstimator
-from bayou.parameters import number, one_of, whole
+from bayou.parameters import one_of, optional, whole
 from bayou.parts import label_state
 from bayou.parts.label_cells import Local
 from bayou.parts.label_state import LABELS, How, State
+from bayou.parts.label_training import MASS, check_prior, label_prior
 from bayou.parts.topics import F64
 
-PRIORS = ("frequency", "flat")
 INFERENCES = ("scvb0", "hybrid")
-_MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -116,26 +115,22 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
         local = Local(none, p.inference == "hybrid", int(p.burn_in), int(p.n_samples))
         prior = None
         if not p.greedy:
-            prior = _MASS / max(self.state_.n_labels, 1) if p.alpha is None else float(p.alpha)
+            prior = MASS / max(self.state_.n_labels, 1) if p.alpha is None else float(p.alpha)
         return How(
             float(p.beta), 1.0, np.zeros(0), local, prior, None, int(p.n_rounds), 1, self._rate(p), n_docs
         )  # fmt: skip
 
     def _label_prior(self, state: State, how: How) -> F64:
         n = max(state.n_labels, 1)
-        alpha = np.full(n, _MASS / n if self.alpha is None else float(self.alpha))
+        alpha = np.full(n, MASS / n if self.alpha is None else float(self.alpha))
         found = state.shares * label_state.born(state.left[LABELS])
-        if self.prior == "frequency" and found.sum() > 0.0:
-            alpha += self.eta * found / found.sum()
-        return alpha
+        return label_prior(alpha, found, self)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
-        one_of("prior", p.prior, PRIORS)
+        check_prior(p)
         one_of("inference", p.inference, INFERENCES)
-        number("eta", p.eta, 0.0)
-        if p.alpha is not None:
-            number("alpha", p.alpha, 1e-30)
+        optional("alpha", p.alpha, 1e-30)
         whole("burn_in", p.burn_in, 0)
         whole("n_samples", p.n_samples, 1)
         return p

@@ -25,12 +25,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Task, learn_and_tune
-from bayou.label_floors import Work, train_floors
+from bayou.label_fitting import Task, learn_and_tune
+from bayou.label_floors import Floors, Work, check_floors, train_floors
 from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import RULES
 from bayou.label_topics import TopicsOverLabels
-from bayou.parameters import MAX_TOPICS, number, one_of, whole
+from bayou.parameters import check_n_topics, one_of, optional
 from bayou.parts import label_links, label_training, labels, roots, stacked
 from bayou.parts.roots import Level
 from bayou.parts.topics import F32, F64, I32, U16, Each
@@ -213,7 +213,9 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
                 prior = label_training.priors(n_terms, n_labels, p, boost=0.0, greedy=True)
                 data = labels.prepare(task.counts, labels.own(task.labels.indicator))
-                state, work = _train(data, prior, p, n_chains, run, last)
+                link = label_links.plan(data, p, np.ones(p.n_topics))
+                how = Floors(State, init, sweep)
+                state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
                 self.n_iter_ = state.step + state.link_step
                 return posterior(state, work, task, p)
 
@@ -231,35 +233,12 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         p = self._parameters()
         self._check_labels(p, (AUTO, *RULES))
         p.alpha = None
-        label_training.check(p)
-        whole("n_topics", p.n_topics, 1)
-        if p.n_topics > MAX_TOPICS:
-            raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {p.n_topics}")
-        if p.n_kept > p.n_sweeps:
-            raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+        check_n_topics(p.n_topics)
+        check_floors(p)
         for name in ("concentration", "label_concentration", "root_concentration"):
-            if getattr(p, name) is not None:
-                number(name, getattr(p, name), 1e-12)
+            optional(name, getattr(p, name), 1e-12)
         one_of("dep_tokens", p.dep_tokens, label_links.TOKENS)
         one_of("scoring", p.scoring, (AUTO, *SCORES))
-        if p.mix is not None:
-            number("mix", p.mix, 0.0, 1.0)
         p.greedy = True
         p.beta_labels = p.beta  # the floors' counts are smoothed by the roots instead
         return p
-
-
-def _train(
-    data: labels.Data, prior: labels.Prior, p: SimpleNamespace, n_chains: int, run: Run, last: bool
-) -> tuple[State, Work]:
-    """All sweeps of both floors."""
-    link = label_links.plan(data, p, np.ones(p.n_topics))
-    return train_floors(
-        State,
-        lambda: init(data, link, p, run.seed, n_chains, run.each),
-        lambda state, work: sweep(state, work, p, run.seed, run.each),
-        (data, prior, link),
-        p,
-        run,
-        last,
-    )

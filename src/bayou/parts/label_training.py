@@ -12,13 +12,14 @@ from scipy.sparse import csr_array
 
 from bayou.data.errors import DataError
 from bayou.kernels.rng import MEMBER, key
-from bayou.parameters import number, one_of, whole
+from bayou.parameters import check_kept, number, one_of, optional, whole
 from bayou.parts import labels
-from bayou.parts.topics import F32, I32, Each
+from bayou.parts.topics import F32, F64, I32, Each
 
 INFERENCES = ("cvb0", "gibbs")
 MOVED = 1e-3  # of a token's probability, on average, below which CVB0 has arrived
-_MASS = 30.0  # tokens that a flat prior of labels is worth
+PRIORS = ("frequency", "flat")  # of the labels of new documents
+MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
 class State(NamedTuple):
@@ -47,22 +48,20 @@ def check(p: SimpleNamespace) -> None:
     for name in ("n_sweeps", "n_kept", "n_chains"):
         whole(name, getattr(p, name), 1)
     number("beta", p.beta, 1e-30)
-    if p.alpha is not None:
-        number("alpha", p.alpha, 1e-30)
-    if p.max_time is not None:
-        number("max_time", p.max_time, 1e-30)
+    optional("alpha", p.alpha, 1e-30)
+    optional("max_time", p.max_time, 1e-30)
     if p.n_threads not in (None, -1):
         whole("n_threads", p.n_threads, 1)
     one_of("inference", p.inference, INFERENCES)
-    if p.inference == "gibbs" and p.n_kept > p.n_sweeps:
-        raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
+    if p.inference == "gibbs":
+        check_kept(p)
 
 
 def priors(
     n_terms: int, n_columns: int, p: SimpleNamespace, *, boost: float, greedy: bool
 ) -> labels.Prior:
     """The same for every label."""
-    alpha = _MASS / n_columns if p.alpha is None else float(p.alpha)
+    alpha = MASS / n_columns if p.alpha is None else float(p.alpha)
     return labels.Prior(
         beta=np.full(n_columns, float(p.beta)),
         vbeta=np.full(n_columns, float(p.beta) * n_terms),
@@ -71,6 +70,20 @@ def priors(
         boost=boost,
         greedy=greedy,
     )
+
+
+def check_prior(p: SimpleNamespace) -> None:
+    """The parameters of the prior that new documents have."""
+    one_of("prior", p.prior, PRIORS)
+    number("eta", p.eta, 0.0)
+
+
+def label_prior(alpha: F64, found: F64, p: Any) -> F64:
+    """Prior of labels in a new document: alpha and, if asked for, `eta` tokens as frequent labels are."""
+    if p.prior == "flat" or not found.sum() > 0.0:
+        return alpha.copy()
+    more = p.eta * found / found.sum()
+    return np.asarray(np.concatenate([alpha[: len(found)] + more, alpha[len(found) :]]), np.float64)
 
 
 def given_matrix(given: Any, classes: NDArray[Any], n_free: int, n_terms: int) -> csr_array | None:

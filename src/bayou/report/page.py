@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import itertools
 import math
 import os
 from collections.abc import Callable
@@ -13,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bayou.data.errors import DataError
+from bayou.data.whole_file import replace_file
 from bayou.report import charts, classes, cloud, tables, targets, text
 from bayou.report.data import ReportData
 from bayou.report.measure import perplexity
 from bayou.report.svg import Markup
 
-_serial = itertools.count()
 MOST_CLOUDS = 12
 
 
@@ -84,18 +82,7 @@ def write_page(path: str | os.PathLike[str], made: Callable[[], str]) -> None:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise DataError(f"{path} is a folder; name a file in it, as in {target / 'report.html'}")
-    page = made().encode()
-    partial = target.with_name(f".{target.name}.{os.getpid()}-{next(_serial)}.tmp")
-    try:
-        with open(partial, "xb") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(partial)
-        raise
+    replace_file(target, [made().encode()])
 
 
 def _class_parts(data: ReportData) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso, LassoCV, Ridge
 from sklearn.utils.validation import check_array
 
 from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse, row_chunks
-from bayou.parameters import number, whole
+from bayou.parameters import number, optional, whole
 from bayou.thresholds.levels import best_threshold
 from bayou.thresholds.rule import Rule, _pair, above, in_form, top_labels
 from bayou.wrapping import F64
@@ -112,8 +112,7 @@ class CardinalityRegression(_OfDocuments):
 
     def _regress(self, scores: Scores, truth: csr_array, features: Any) -> None:
         whole("max_docs", self.max_docs, 1)
-        if self.penalty is not None:
-            number("penalty", self.penalty, 0.0)
+        optional("penalty", self.penalty, 0.0)
         n_docs = truth.shape[0]
         use = np.unique(np.linspace(0, n_docs - 1, min(n_docs, self.max_docs)).round().astype(int))
         sizes = np.diff(truth.indptr)[use].astype(np.float64)
