@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from bayou.data.growing import Growth
     from bayou.data.text import Vectorizer
     from bayou.data.vocabulary import Vocabulary
-    from bayou.estimator import load
     from bayou.explanation import Explanation
+    from bayou.model_files import load
     from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor

@@ -40,5 +40,5 @@ HOMES = {
     "TopicTracker": "bayou.models.topic_tracker",
     "Vectorizer": "bayou.data.text",
     "Vocabulary": "bayou.data.vocabulary",
-    "load": "bayou.estimator",
+    "load": "bayou.model_files",
 }

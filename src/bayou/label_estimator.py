@@ -66,7 +66,7 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
         check_is_fitted(self)
-        return self.labels_.vocabulary
+        return self._names if hasattr(self, "_names") else self.labels_.vocabulary
 
     @property
     def _n_features_out(self) -> int:

@@ -244,12 +244,6 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         return hasattr(self, "state_")
 
     @property
-    def vocabulary_(self) -> Any:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
-
-    @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
         """The topics as they are now."""
         state, how = self._current(), self._how(self._checked_parameters())

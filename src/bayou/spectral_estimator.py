@@ -169,12 +169,6 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         alpha = self._solved().alpha
         return self.diagnosis_.doubts(self.n_topics, alpha / alpha.sum())
 
-    @property
-    def vocabulary_(self) -> Any:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 

@@ -230,12 +230,6 @@ class StreamedLabels(LabelSet, abstract=True):
         check_is_fitted(self)
         return self._several
 
-    @property
-    def vocabulary_(self) -> Any:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
-
     # -- files ---------------------------------------------------------------------------------
 
     def _payload(self) -> dict[str, NDArray[Any]]:

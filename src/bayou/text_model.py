@@ -22,7 +22,8 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.growing import Account, Growth, VocabularyReport, grown, opened, report_of
 from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
-from bayou.estimator import Estimator, estimator_of, readers
+from bayou.estimator import Estimator
+from bayou.model_files import estimator_of, readers
 from bayou.models.lda import LDA
 
 _KIND = "text-model"

@@ -60,7 +60,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def vocabulary_(self) -> Any:
         """The terms by name, or None."""
         check_is_fitted(self)
-        return self.posterior_.vocabulary
+        return self._names if hasattr(self, "_names") else self.posterior_.vocabulary
 
     @property
     def _n_features_out(self) -> int:

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.data.vocabulary import Vocabulary
 from bayou.parameters import check_parameters, number, whole
 from bayou.parts import columns, stream
 from bayou.parts.topics import F64, I64, Each
@@ -228,12 +227,6 @@ class TopicStream(TopicEstimator, abstract=True):
         if p.kappa == 0.5:
             raise ValueError("kappa must be above 0.5, or the steps never come to rest; got 0.5")
         return p
-
-    @property
-    def vocabulary_(self) -> Vocabulary | None:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")  # `posterior_` would be computed only to be thrown away

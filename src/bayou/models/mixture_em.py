@@ -198,12 +198,6 @@ class StepwiseEM(MixtureEstimator):
         self.state_, gone = with_terms(self.state_, keep, n_new)
         return gone
 
-    @property
-    def vocabulary_(self) -> Any:
-        """The terms by name, or None."""
-        check_is_fitted(self)
-        return self._names
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.parts import second_stage
+from bayou.parts import calibration
 from bayou.parts.online_state import N_BINS, N_SCORED, State
 from bayou.parts.passive_aggressive import Examples
 from bayou.parts.topics import F64
@@ -57,12 +57,12 @@ def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
         size = float(np.abs(scores[use]).mean()) if len(use) else 0.0
         if size > 0.0:
             codes = truth[use].argmax(axis=1)
-            slope[:] = second_stage.temperature(scores[use] / size, codes) / size
+            slope[:] = calibration.temperature(scores[use] / size, codes) / size
         return slope, offset
     for i in range(n_tasks):
         use = np.flatnonzero(~np.isnan(truth[:, i]))
         weight = np.abs(truth[use, i]) if kind == "binary" else np.ones(len(use))
-        found = second_stage.sigmoid(scores[use, i], truth[use, i], weight)
+        found = calibration.sigmoid(scores[use, i], truth[use, i], weight)
         slope[i], offset[i] = found[0] or slope[i], found[1]
     return slope, offset
 

@@ -12,21 +12,18 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array, hstack
-from scipy.special import expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from bayou.data.supervision import Labels
+from bayou.parts import calibration
 from bayou.parts.topics import F32, F64
 from bayou.response import Response
 
 N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
 RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
-_STEPS = 50
-_LEAST_SLOPE = 1e-3  # of a sigmoid, where scores are one on average
 _ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
 
 
@@ -113,54 +110,6 @@ def fit_numbers(features: Any, y: F64, weight: F64, ridge: float) -> tuple[F64, 
     return weights, intercept, noise, covariance
 
 
-def temperature(scores: F64, codes: Any) -> float:
-    """The slope s for which softmax(s f) has the greatest likelihood of the classes."""
-
-    def loss(log_slope: float) -> float:
-        picked = log_softmax(scores * np.exp(log_slope), axis=1)[np.arange(len(codes)), codes]
-        return float(-picked.mean())
-
-    if len(codes) == 0:
-        return 1.0
-    return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
-
-
-def sigmoid(scores: F64, signs: Any, weight: Any = None) -> tuple[float, float]:
-    """Slope and offset with p = 1 / (1 + exp(-(slope f + offset))), by Newton's method [Platt99].
-
-    Documents count as many times as their ``weight`` says.
-
-    [Platt99] Platt. Probabilistic outputs for support vector machines. 1999. Targets are drawn in as
-    there, so that separable scores do not give certainty. No ranking is turned round: where scores say the
-    contrary, the slope is next to nothing.
-    """
-    weight = np.ones(len(scores)) if weight is None else np.asarray(weight, np.float64)
-    n_yes, n_no = float(weight[signs > 0].sum()), float(weight[signs < 0].sum())
-    odds = float(np.log((n_yes + 1.0) / (n_no + 1.0)))
-    if n_yes == 0 or n_no == 0:  # scores say nothing; so many documents of one side do
-        return 0.0, odds
-    scale = max(float(np.abs(scores).mean()), 1e-12)
-    target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))
-    x = np.column_stack([scores / scale, np.ones(len(scores))])
-    at = np.array([1.0, 0.0])
-
-    def loss(b: F64) -> float:
-        return float((weight * (np.logaddexp(0.0, x @ b) - target * (x @ b))).sum())
-
-    for _ in range(_STEPS):
-        p = expit(x @ at)
-        gradient = x.T @ (weight * (p - target))
-        hessian = (x * (weight * p * (1.0 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
-        step, now, size = np.linalg.solve(hessian, gradient), loss(at), 1.0
-        while size > 1e-6 and loss(at - size * step) > now:
-            size *= 0.5
-        at = at - size * step
-        if np.abs(size * step).max() < 1e-8:
-            break
-    slope, offset = at if at[0] > _LEAST_SLOPE else (_LEAST_SLOPE, odds)
-    return float(slope / scale), float(offset)
-
-
 def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response:
     """Weights, intercepts and probabilities of a classifier; ``order`` brings labels to the evidence's."""
     n_topics, n_tasks = seen.chain.shape
@@ -175,13 +124,15 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     known = np.flatnonzero(labels.known[order])
     if labels.kind == "multi-class":
-        slope[:] = temperature(scores[known], labels.codes[order][known])
+        slope[:] = calibration.temperature(scores[known], labels.codes[order][known])
     else:
         # of two classes costs decide where the border is; labels that cost more are no more probable for it
         cost = seen.cost[known] if labels.kind == "binary" else np.ones((len(known), n_tasks))
         weight = cost / max(float(cost[cost > 0].mean(dtype=np.float64)), 1e-300)
         for i in range(n_tasks):
-            slope[i], offset[i] = sigmoid(scores[known, i], seen.y[known, i], weight[:, i])
+            slope[i], offset[i] = calibration.sigmoid(
+                scores[known, i], seen.y[known, i], weight[:, i]
+            )
     none = np.zeros((0, n_topics, n_topics))
     return Response(
         kind=labels.kind, classes=labels.classes, weights=np.ascontiguousarray(weights),
