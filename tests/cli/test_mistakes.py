@@ -211,3 +211,69 @@ def test_a_model_without_topics_is_one_for_python(invoke, small, tmp_path):
     for words in (["topics", "model"], ["predict", "model", small()]):
         text = complaint(invoke(*words, code=3))
         assert "holds a BayesPAClassifier, which has no topics" in text
+
+
+@pytest.mark.parametrize(
+    ("verb", "flag"),
+    [
+        (("predict", "MODEL", "docs.csv"), "-o"),
+        (("explain", "MODEL", "docs.csv"), "-o"),
+        (("report", "MODEL", "docs.csv"), "-o"),
+        (("fit", "docs.csv", "-k", "2"), "-o"),
+        (("fit", "docs.csv", "-k", "2"), "--report"),
+        (("update", "MODEL", "docs.csv"), "-o"),
+        (("track", "docs.csv", "--slice", "50"), "--alerts"),
+        (("track", "docs.csv", "--slice", "50"), "-o"),
+        (("stream", "MODEL", "docs.csv"), "--metrics"),
+    ],
+    ids=lambda x: x[0] if isinstance(x, tuple) else x,
+)
+def test_what_is_read_is_never_written_over(invoke, files, tmp_path, verb, flag):
+    text = "text,id\nwolf bear,1\npear plum,2\n"
+    (tmp_path / "docs.csv").write_text(text)
+    (tmp_path / "link.csv").symlink_to("docs.csv")
+    words = [files / "online-lda.bayou" if word == "MODEL" else word for word in verb]
+    for name in ("docs.csv", "./docs.csv", "link.csv"):
+        said = complaint(invoke(*words, flag, name, code=2))
+        assert "would be written over docs.csv, which this command needs; name another file" in said
+    assert (tmp_path / "docs.csv").read_text() == text
+
+
+def test_two_results_of_one_command_are_two_files(invoke, small):
+    words = ("fit", small(), "-k", "2", "-o", "one", "--report", "one")
+    assert "name another file" in complaint(invoke(*words, code=2))
+
+
+def test_what_came_is_told_of_numbers_too(invoke, small):
+    for words in (("-k", "0"), ("-k0",), ("--topics=0",)):
+        assert "got '0'" in complaint(invoke("fit", small(), *words, code=2))
+    assert "got 'few'" in complaint(invoke("fit", small(), "-k", "few", code=2))
+
+
+def test_tables_that_cannot_be_read(invoke, tmp_path):
+    for text, message in (
+        ('text,label\n"wolf,x\n', "line 2: a quote is opened and never closed; close it"),
+        ("text,text\nwolf,x\n", "two columns have the same name, 'text'; rename one of them"),
+        ('text,label\n"wolf"s,x\n', "double quotes within them"),
+    ):
+        (tmp_path / "t.csv").write_text(text)
+        assert message in complaint(invoke("fit", "t.csv", code=1))
+
+
+def test_the_flags_of_the_command_line_are_spoken_of(invoke, small, tmp_path):
+    said = complaint(invoke("fit", small(), "--stop-words", "klingon", code=1))
+    assert "--stop-words must be a language such as english or de, or none, got 'klingon'" in said
+    (tmp_path / "one.csv").write_text("text,label\n" + "wolf bear,x\npear plum,x\n" * 10)
+    words = ("fit", "one.csv", "-m", "med-lda", "--label", "label", "-k", "2")
+    said = complaint(invoke(*words, "--min-df", "1", "--max-df", "1.0", code=1))
+    assert "the label column has one class only, 'x'" in said
+
+
+def test_a_stream_has_a_folder_and_says_why_records_are_dead(invoke, files, tmp_path):
+    model = files / "online-lda.bayou"
+    (tmp_path / "file").write_text("")
+    said = complaint(invoke("stream", model, "-", "--state", "file", code=2))
+    assert "file is a file; name a folder" in said
+    (tmp_path / "latin.csv").write_bytes("text\ncafé\n".encode("latin-1"))
+    done = invoke("stream", model, "latin.csv", "--state", "s", code=1)
+    assert "none of the 1 records could be used (latin.csv, line 2: not valid UTF-8" in done.stderr

@@ -41,7 +41,7 @@ from bayou.data import DataError, iter_records, read
         ("f.jsonl", b'{"text": "a", "labels": [[1]]}\n', "labels of document 0"),
         ("f.csv", b"text,text\na,b\n", "line 1: two columns have the same name"),
         ("f.csv", b"text,label\na\n", "line 2: 1 fields, but 2 columns"),
-        ("f.csv", b'text\n"unclosed\n', "line 2: unexpected end of data"),
+        ("f.csv", b'text\n"unclosed\n', "line 2: a quote is opened and never closed"),
         ("f.csv", b'text\n"a"b\n', "line 2: "),
         ("f.csv", b"text\n", "no records"),
         ("f.csv", b"text\na\n\xff\n", "line 3: not valid UTF-8"),

@@ -70,7 +70,7 @@ def evaluate(
     """
     voice = Voice(quiet, verbose)
     if out is not None:
-        _check_output(out, along)
+        _check_output(out, file, along)
     learned = model_file.load_text_model(model, threads)
     if along:
         progressive.check(learned, model)
@@ -104,13 +104,13 @@ def evaluate(
     _print_classes(table.rows)
 
 
-def _check_output(out: Path, along: bool) -> None:
+def _check_output(out: Path, file: str, along: bool) -> None:
     if not along:
         raise typer.BadParameter(
             "nothing is learned without --progressive; results go to standard output",
             param_hint="--output",
         )
-    output.check_writable(out)
+    output.check_writable(out, unlike=[file])
 
 
 class _Predictions(NamedTuple):

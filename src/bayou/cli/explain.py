@@ -56,7 +56,7 @@ def explain(
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
     source = remembered.beside(learned, source, text)
     n_docs = 0
-    with output.writing(out) as writer:
+    with output.writing(out, [file, model]) as writer:
         for batch in documents.batches(source, _SIZE):
             writer.write(_rows(learned, batch, top, writer.tabular))
             n_docs += len(batch.ids)

@@ -236,7 +236,12 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
 
     voice = Voice(quiet, verbose)
     state = model.with_suffix(".stream") if state is None else state
+    if state.exists() and not state.is_dir():
+        raise typer.BadParameter(f"{state} is a file; name a folder", param_hint="--state")
     output.check_writable(state / "x" if state.is_dir() else state, "--state")
+    for place, flag in ((metrics, "--metrics"), (dead_letters, "--dead-letters")):
+        if place is not None:
+            output.check_writable(place, flag, [*source, model, *(out or [])])
     given = {"max_terms": max_terms, "min_docs": min_docs, "memory": memory}
     growth = {name: n for name, n in given.items() if n is not None}
     if closed and growth:

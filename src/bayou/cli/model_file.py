@@ -9,6 +9,8 @@ from typing import Any
 import bayou
 from bayou.data.errors import ModelFileError
 
+_STRANGE = ("not a bayou model", "not a regular file")
+
 
 def load(path: Path) -> Any:
     """Any topic model; a file that is not there is the model file's fault too."""
@@ -16,7 +18,7 @@ def load(path: Path) -> Any:
         path.stat()  # before seconds are spent on loading what would read it
         model = bayou.load(path)
     except ModelFileError as error:
-        if "not a bayou model" not in str(error):
+        if not any(reason in str(error) for reason in _STRANGE):
             raise
         raise ModelFileError(f"{error}; give a model that `bayou fit` wrote") from None
     except OSError as error:

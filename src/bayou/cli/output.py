@@ -41,8 +41,11 @@ def form_of(path: str) -> str:
     return form
 
 
-def check_writable(path: str | os.PathLike[str], flag: str = "--output") -> None:
-    """Refuse a path before hours of work rather than after."""
+def check_writable(
+    path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
+) -> None:
+    """Refuse a path before hours of work rather than after; ``unlike`` are files that must stay."""
+    check_apart(path, unlike, flag)
     folder = Path(path).parent
     if not folder.is_dir():
         raise typer.BadParameter(f"the folder {folder} does not exist", param_hint=flag)
@@ -50,6 +53,25 @@ def check_writable(path: str | os.PathLike[str], flag: str = "--output") -> None
         raise typer.BadParameter(f"{path} is a folder; name a file", param_hint=flag)
     if not os.access(folder, os.W_OK):
         raise typer.BadParameter(f"the folder {folder} may not be written to", param_hint=flag)
+
+
+def check_apart(path: str | os.PathLike[str], others: Sequence[Any], flag: str) -> None:
+    """Refuse to write over a file that the same command reads, or writes something else to."""
+    for other in others:
+        if other is None or os.fspath(other) == STDOUT or os.fspath(path) == STDOUT:
+            continue
+        if Path(path).absolute() == Path(other).absolute() or _same_file(path, other):
+            raise typer.BadParameter(
+                f"{path} would be written over {other}, which this command needs; name another file",
+                param_hint=flag,
+            )
+
+
+def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):  # one of them is not there, or is no path
+        return False
 
 
 class Writer:
@@ -120,8 +142,8 @@ def print_measure(name: str, value: float) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: str) -> Iterator[Writer]:
-    """A writer; a file appears under its name only when all of it is there."""
+def writing(path: str, unlike: Sequence[Any] = ()) -> Iterator[Writer]:
+    """A writer; a file appears under its name only when all of it is there, and never over ``unlike``."""
     form = form_of(path)
     if path == STDOUT:
         sys.stdout.flush()
@@ -129,7 +151,7 @@ def writing(path: str) -> Iterator[Writer]:
         yield writer
         writer.close()
         return
-    check_writable(path)
+    check_writable(path, unlike=unlike)
     part = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
     try:
         with part.open("wb") as file:

@@ -51,7 +51,7 @@ def predict(
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
     source = remembered.beside(learned, source, text)
     n_docs = n_strange = 0
-    with output.writing(out) as writer:
+    with output.writing(out, [file, model]) as writer:
         for batch in documents.batches(source, _SIZE):
             said = _rows(learned, batch, top, writer.tabular)
             writer.write(said)

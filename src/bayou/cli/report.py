@@ -56,7 +56,7 @@ def report(
     from bayou.data.readers import Columns
 
     voice = Voice(quiet, verbose)
-    output.check_writable(out)
+    output.check_writable(out, unlike=[file, model, test])
     learned = model_file.load_text_model(model, threads)
     columns = Columns(text or "text", label, target, time, id)
     source = documents.Source(

@@ -37,7 +37,13 @@ _AS_FLAGS = (
     (re.compile(r"\bpass format= one of"), "pass --format, one of"),
     (re.compile(r'pass encoding_errors="replace"'), "pass --encoding-errors replace"),
     (re.compile(r"\braise max_line_bytes\b"), "raise --max-line-bytes"),
-    (re.compile(r"\bstop_words must be\b"), "--stop-words must be"),
+    (
+        re.compile(
+            r'\bstop_words must be a language such as "english" or "de", None or a list of words'
+        ),
+        "--stop-words must be a language such as english or de, or none",
+    ),
+    (re.compile(r"^y has one class only"), "the label column has one class only"),
 )
 
 
@@ -156,10 +162,23 @@ def _misused(error: Any) -> int:
         return USAGE
     path = ctx.command_path if ctx is not None else "bayou"
     text = error.format_message().rstrip(".")
+    if "Input should" in text and ctx is not None:
+        text += _came(text, ctx.find_root().obj.args)
     complain(
         f"{text} See '{path} --help'" if text.endswith("?") else f"{text}; see '{path} --help'"
     )
     return USAGE
+
+
+def _came(text: str, words: Sequence[str]) -> str:
+    """What was given to the flag that a message names, as the end of that message."""
+    for flag in re.findall(r"'(-[\w-]+)'", text):
+        for i, word in enumerate(words):
+            if word == flag and i + 1 < len(words):
+                return f"; got {words[i + 1]!r}"
+            if word.startswith(f"{flag}=") or (len(flag) == 2 and word.startswith(flag)):
+                return f"; got {word[len(flag) :].lstrip('=')!r}"
+    return ""
 
 
 def _abandon_stdout(error: Exception) -> None:

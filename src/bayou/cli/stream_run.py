@@ -86,8 +86,8 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
         learner.save(plan.state / "model.bayou")
         if ended and loop.n_dead and not loop.n_docs:
             raise DataError(
-                f"none of the {loop.n_dead:,} records could be used ({plan.dead_letters} says why); "
-                f"name the right columns, --text first, and begin again without {plan.state}"
+                f"none of the {loop.n_dead:,} records could be used ({loop.why_dead}; more in "
+                f"{plan.dead_letters}); mend that, and begin again without {plan.state}"
             )
         voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
         return ended

@@ -38,7 +38,6 @@ class Teller:
         self._lines: Any = None
         self.path = alerts
         if alerts is not None and alerts != output.STDOUT:
-            output.check_writable(alerts, "--alerts")
             self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
         model.set_params(on_alert=self._tell)
 

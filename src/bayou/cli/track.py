@@ -104,9 +104,11 @@ def track(  # one parameter a flag
 
     voice, session = Voice(quiet, verbose), session_of(ctx)
     documents.check_there(file)
-    for path, flag in ((report, "--report"), (out, "--output")):
-        if path is not None:
-            output.check_writable(path, flag)
+    written = {"--report": report, "--output": out, "--alerts": alerts}
+    for flag, path in written.items():
+        if path is not None and path != output.STDOUT:
+            others = [other for name, other in written.items() if name != flag]
+            output.check_writable(path, flag, [file, *others])
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)

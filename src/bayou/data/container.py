@@ -185,10 +185,12 @@ def _read_header(file: BinaryIO) -> Header:
     if size < 8:
         raise DamagedFileError(f"not a bayou model file: it has only {size} bytes")
     length = int.from_bytes(file.read(8), "little")
-    if length > MAX_HEADER or length > size - 8:
+    if length > MAX_HEADER:
+        raise DamagedFileError("not a bayou model file: it does not begin like one")
+    if length > size - 8:
         raise DamagedFileError(
-            "not a bayou model file, or a damaged one: its header would take "
-            f"{length} bytes (the file has {size}, the limit is {MAX_HEADER})"
+            f"not a bayou model file, or one that was cut off: its header would end at byte {length + 8}, "
+            f"the file has {size}"
         )
     raw = file.read(length)
     if len(raw) != length:

@@ -101,6 +101,28 @@ def iter_located(path: Source, format: str, options: Options) -> Iterator[Locate
             yield from _csv(file, describe(path), options, format)
 
 
+def not_json(error: Exception) -> str:
+    """What is wrong with a line that should be JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON ({error.msg} at character {error.pos + 1})"
+    return f"not valid JSON ({error!s:.200})"
+
+
+def not_a_row(error: csv.Error) -> str:
+    """What is wrong with a line that should be a row of a table."""
+    if "unexpected end of data" in str(error):
+        return (
+            "a quote is opened and never closed; close it, or double it where it is part of a text"
+        )
+    return f"not a row of a table ({error}); put texts into quotes, and double quotes within them"
+
+
+def same_name(columns: list[str]) -> str:
+    """Which columns of a table cannot be told apart."""
+    twice = next(name for i, name in enumerate(columns) if name in columns[:i])
+    return f"two columns have the same name, {twice!r}; rename one of them"
+
+
 def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
     for number, line in iter_lines(file, name, options.max_line_bytes):
         where = f"{name}, line {number}"
@@ -110,7 +132,7 @@ def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: not valid JSON ({error!s:.200})") from None
+            raise DataError(f"{where}: {not_json(error)}; write one object a line") from None
         if not isinstance(record, dict):
             raise DataError(
                 f"{where}: expected a JSON object, got {text.strip()[:40]!r}; write one object a line"
@@ -138,7 +160,7 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
             if columns is None:
                 columns = row
                 if len(set(columns)) != len(columns):
-                    raise DataError(f"{where}: two columns have the same name")
+                    raise DataError(f"{where}: {same_name(columns)}")
             elif len(row) == len(columns):
                 yield Located(where, dict(zip(columns, row, strict=True)))
             elif row:
@@ -147,7 +169,7 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
                     "that holds the separator into quotes"
                 )
     except csv.Error as error:
-        raise DataError(f"{name}, line {rows.line_num}: {error}") from None
+        raise DataError(f"{name}, line {rows.line_num}: {not_a_row(error)}") from None
 
 
 def _parquet(file: Any, path: Source) -> Iterator[Located]:
@@ -177,7 +199,10 @@ def _folder(path: Path, options: Options) -> Iterator[Located]:
         found = True
         yield Located(str(file_path), text_record(file_path, path, options))
     if not found:
-        raise DataError(f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder")
+        raise DataError(
+            f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder; put texts there, a file "
+            "each, or name a file"
+        )
 
 
 def text_record(file_path: Path, folder: Path, options: Options) -> dict[str, Any]:

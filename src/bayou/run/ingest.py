@@ -86,6 +86,7 @@ class Ingest:
         *self._answers, dead = self.sinks
         self.sinks = [*self._answers, *([self.alerts] if self.alerts is not None else []), dead]
         self._block: list[Any] = []
+        self.why_dead = ""  # the last record that could not be used, and why
 
     # -- beginning -----------------------------------------------------------------------------
 
@@ -168,6 +169,7 @@ class Ingest:
                 id_, document = self._accepted(item)
             except DataError as error:
                 self._n_dead += 1
+                self.why_dead = f"{item.where}: {error}"
                 row = {"n": self._n_dead, "id": item.where, "reason": str(error)}
                 dead.append(row | {"record": shown(item)})
                 continue
@@ -199,8 +201,8 @@ class Ingest:
         if not self._n_docs and self._n_dead >= _ALL_DEAD:
             self.sinks[-1].sync()
             raise DataError(
-                f"the first {self._n_dead} records are all unusable ({dead[-1]['id']}: "
-                f"{dead[-1]['reason']}); see {self.sinks[-1].name}"
+                f"the first {self._n_dead} records are all unusable ({self.why_dead}); see "
+                f"{self.sinks[-1].name}"
             )
 
     def _learn(self) -> None:

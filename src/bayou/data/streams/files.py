@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, EncodingErrors, describe
+from bayou.data.records import same_name
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parsed
 from bayou.data.streams.lines import Line, LineReader, Place, nap
 from bayou.data.streams.table import Table
@@ -217,7 +218,7 @@ class Files(Source):
             return None
         if table.columns is None:
             if len(set(row)) != len(row):
-                raise DataError(f"{self._where()}: two columns have the same name")
+                raise DataError(f"{self._where()}: {same_name(row)}")
             table.columns = row
             return None
         if len(row) != len(table.columns):

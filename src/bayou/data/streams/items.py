@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.data.errors import DataError
+from bayou.data.records import not_json
 
 SHOWN = 2_000  # characters of a record that is kept among the dead letters
 
@@ -71,7 +72,7 @@ def parsed(where: str, text: str) -> Item:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Item(where, None, text[:SHOWN], f"not valid JSON ({error!s:.200})")
+        return Item(where, None, text[:SHOWN], not_json(error))
     if not isinstance(record, dict):
         return Item(where, None, text[:SHOWN], "expected a JSON object")
     return Item(where, record, "")
