@@ -207,3 +207,14 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bayou.report", None)
     for words in (("report", "m.bayou"), ("fit", "--report", "r.html")):
         assert "pip install 'bayou[report]'" in invoke(*words, files / "pets.jsonl", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        (("-m", "online-lda", "--set", "batch_size=5", "--set", "n_passes=2"), "in 4 mini-batches, "),
+        (("-m", "lda", "--set", "inference=gibbs", "--set", "n_sweeps=1"), "in 1 pass, "),
+    ],
+)
+def test_what_training_was_made_of(invoke, small, how, told):
+    assert told in invoke("fit", small(), "-k", "2", *KEEP_ALL, *how, "-o", "m.bayou").stderr

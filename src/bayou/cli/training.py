@@ -103,7 +103,8 @@ def train(
     timed_out = max_time is not None and seconds >= max_time
     if kept is not None and not (kept.asked_for and timed_out):
         kept.path.unlink(missing_ok=True)  # nothing is left to resume
-    voice.say(f"Fitted {_counted(model.estimator_)} in {n_iter} passes, {seconds:.1f} s")
+    steps = _steps(model.estimator_, n_iter)
+    voice.say(f"Fitted {_counted(model.estimator_)} in {steps}, {seconds:.1f} s")
     scores = model.estimator_.posterior_.scores
     if len(scores) and math.isfinite(scores[-1]):
         voice.say(f"Log-likelihood {scores[-1]:.4f} a token while fitting")
@@ -116,6 +117,13 @@ def _counted(estimator: Any) -> str:
         return f"{len(estimator.components_)} topics"
     above = f" and {labels.n_topics:,} topics over them" if labels.n_topics else ""
     return f"{labels.n_labels:,} labels{above}"
+
+
+def _steps(estimator: Any, n: int) -> str:
+    """What training was made of: passes over the documents or, of a stream, mini-batches."""
+    counted = getattr(getattr(estimator, "state_", None), "step", None)
+    name = "mini-batch" if hasattr(estimator, "partial_fit") and counted == n else "pass"
+    return f"{n:,} {name}" if n == 1 else f"{n:,} {name}es"
 
 
 def _leave(
