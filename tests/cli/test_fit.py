@@ -212,7 +212,10 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        (("-m", "online-lda", "--set", "batch_size=5", "--set", "n_passes=2"), "in 4 mini-batches, "),
+        (
+            ("-m", "online-lda", "--set", "batch_size=5", "--set", "n_passes=2"),
+            "in 4 mini-batches, ",
+        ),
         (("-m", "lda", "--set", "inference=gibbs", "--set", "n_sweeps=1"), "in 1 pass, "),
     ],
 )

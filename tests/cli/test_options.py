@@ -4,6 +4,7 @@ import pytest
 from tests.cli.samples import KEEP_ALL
 
 import bayou
+from bayou.cli import catalogue
 
 
 @pytest.fixture
@@ -100,3 +101,9 @@ def test_mistakes_in_the_file(invoke, small, tmp_path, toml, message):
 def test_a_file_that_is_not_there(invoke, small):
     done = invoke("--config", "none.toml", "fit", small(), code=2)
     assert "none.toml cannot be read" in done.stderr
+
+
+def test_the_paper_of_a_model_is_the_one_that_it_names():
+    assert catalogue.about("fast-dependency-lda").paper.startswith("Burkhardt, Kramer.")
+    assert catalogue.about("dependency-lda").paper.startswith("Rubin, Chambers")
+    assert catalogue.about("lda").paper.startswith("Blei, Ng, Jordan.")

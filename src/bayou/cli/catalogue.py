@@ -42,14 +42,14 @@ _OF_LABELS = tuple(
 SHORT = {"spectral": "spectral-leader"}  # what a model may be called too
 _CLASSIFIER, _REGRESSOR = "-classifier", "-regressor"
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_REFERENCE = re.compile(r"^\[\w+\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
+_REFERENCE = re.compile(r"^\[(\w+)\] (.+(?:\n(?!\[|\n).+)*)", re.MULTILINE)
 
 
 class About(NamedTuple):
     """What is said about a model."""
 
     line: str  # from its docstring
-    paper: str  # the first reference at the head of its file
+    paper: str  # the reference that this line names, else the first at the head of its file
 
 
 def name_of(kind: type | str) -> str:
@@ -153,8 +153,8 @@ def about(name: str) -> About:
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name == classes()[name]
     ]
-    paper = _REFERENCE.search(ast.get_docstring(tree) or "")
-    return About(
-        (docs[0] or "").splitlines()[0] if docs else "",
-        " ".join(paper.group(1).split()) if paper else "",
-    )
+    line = (docs[0] or "").splitlines()[0] if docs else ""
+    papers = _REFERENCE.findall(ast.get_docstring(tree) or "")
+    named = [paper for key, paper in papers if f"[{key}]" in line]
+    first = (named or [paper for _, paper in papers] or [""])[0]
+    return About(line, " ".join(first.split()))
