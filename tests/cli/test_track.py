@@ -71,6 +71,14 @@ def test_a_stream_that_is_cut_goes_on_as_if_it_had_not_been(invoke, news, tmp_pa
         assert array.tobytes() == both._payload()[name].tobytes(), name
 
 
+def test_documents_that_come_late_are_counted(invoke, news):
+    words = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    said = invoke("track", news, *words, "-o", "a.bayou").stderr
+    assert "late" not in said
+    again = invoke("track", news, "--from", "a.bayou")  # the same file once more
+    assert "320 documents came late, with slices of their time over" in again.stderr
+
+
 def test_alerts_on_standard_output_and_a_command(invoke, news, tmp_path):
     seen = tmp_path / "seen.txt"
     code = f"import sys; open({str(seen)!r}, 'a').write(sys.stdin.read())"
