@@ -104,3 +104,26 @@ def test_what_does_not_go_together(invoke, begun, lines):
     Path("rest.jsonl").write_text("".join(lines[90:100]) + bad)
     invoke(*command())
     assert "no day" in Path("s/dead-letters.jsonl").read_text()
+
+
+def test_every_verb_calls_a_topic_of_a_tracker_by_its_permanent_number(invoke, begun):
+    """Rows move when topics end; numbers do not."""
+    model = bayou.load("whole.bayou")
+    inner = model.estimator_
+    inner.state_ = inner.state_._replace(ids=inner.state_.ids + 10)
+    model.save("moved.bayou")
+    ids = set(inner.topic_ids_.tolist())
+    assert min(ids) == 10
+    for more in ((), ("--top", "2")):
+        done = invoke("predict", "moved.bayou", "first.jsonl", *more).stdout.splitlines()
+        for row in map(json.loads, done):
+            shares = dict(map(tuple, row["topics"]))
+            assert set(shares) <= ids
+            assert max(shares, key=shares.get) == row["topic"]
+    invoke("predict", "moved.bayou", "first.jsonl", "-o", "t.csv")
+    head = Path("t.csv").read_text().splitlines()[0].split(",")
+    assert {name for name in head if name.startswith("topic_")} == {f"topic_{i}" for i in ids}
+    told = json.loads(invoke("explain", "moved.bayou", "first.jsonl").stdout.splitlines()[0])
+    assert {topic["topic"] for topic in told["topics"]} <= ids
+    listed = map(json.loads, invoke("topics", "moved.bayou", "--json").stdout.splitlines())
+    assert {row["topic"] for row in listed} == ids

@@ -25,6 +25,12 @@ def short(value: Any) -> float:
     return round(float(value), DIGITS)
 
 
+def topic_numbers(model: Any) -> list[int] | None:
+    """Permanent numbers of a tracker's topics, in the order of rows; None where rows have no other."""
+    inner = getattr(model, "estimator_", model)
+    return inner.topic_ids_.tolist() if hasattr(type(inner), "slices_") else None
+
+
 def kind_of(model: Any) -> str | None:
     """What a model answers: a kind of `bayou.response.KINDS`, or None without answers."""
     inner = getattr(model, "estimator_", model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,9 +70,10 @@ def _rows(
     kind, found = answers.kind_of(model), model.explain(batch.texts)
     rows: list[dict[str, Any]] = []
     if kind is None:
+        numbers = answers.topic_numbers(model)
         for name, one in zip(batch.ids, found, strict=True):
-            top_topics = _TOPICS if top is None else top
-            rows += _flat(name, one, top_topics) if tabular else [_row(name, one, top_topics)]
+            row = _row(name, one, numbers, _TOPICS if top is None else top)
+            rows += _flat(row) if tabular else [row]
         return rows
     words = [" ".join(terms) for terms in model.top_terms(_WORDS)]
     for name, one, tokens in zip(
@@ -96,7 +98,9 @@ def _flat_scores(name: str | int, told: list[dict[str, Any]]) -> list[dict[str, 
     return rows
 
 
-def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
+def _row(
+    name: str | int, found: Explanation, numbers: Sequence[int] | None, top: int
+) -> dict[str, Any]:
     parts = found.parts
     topics = []
     for k in (-found.proportions).argsort(kind="stable")[:top]:
@@ -111,7 +115,7 @@ def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
         ]
         topics.append(
             {
-                "topic": int(k),
+                "topic": int(k) if numbers is None else numbers[k],
                 "share": short(found.proportions[k]),
                 "prior": short(found.base[k]),
                 "terms": words,
@@ -120,11 +124,11 @@ def _row(name: str | int, found: Explanation, top: int) -> dict[str, Any]:
     return {"id": name, "topics": topics, "unknown": list(found.unknown)}
 
 
-def _flat(name: str | int, found: Explanation, top: int) -> list[dict[str, Any]]:
+def _flat(explained: dict[str, Any]) -> list[dict[str, Any]]:
     """A line for each topic and term, and one for the prior of each topic (its term is empty)."""
     rows = []
-    for topic in _row(name, found, top)["topics"]:
-        head = {"id": name, "topic": topic["topic"], "share": topic["share"]}
+    for topic in explained["topics"]:
+        head = {"id": explained["id"], "topic": topic["topic"], "share": topic["share"]}
         prior = {"term": "", "count": 0, "probability": 0.0, "part": topic["prior"]}
         rows += [head | line for line in (prior, *topic["terms"])]
     return rows

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from bayou.cli.answers import TARGET
+from bayou.cli.answers import TARGET, topic_numbers
 
 _N_CLASSES, _WIDEST = 2, 40
 _FEWEST = 10  # tokens of a topic that is shown; what is said of fewer is said by the prior
@@ -31,13 +31,13 @@ class Topic(NamedTuple):
 
 def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
     """The topics, largest share first."""
-    post = estimator.posterior_
+    post, numbers = estimator.posterior_, topic_numbers(estimator)
     shares = post.topic_tokens / max(post.topic_tokens.sum(), 1e-300)
     names = estimator.top_terms(n_terms)
     order = (-post.rows).argsort(axis=0, kind="stable")[:n_terms]
     return [
         Topic(
-            int(k),
+            int(k) if numbers is None else numbers[k],
             float(shares[k]),
             names[k],
             post.rows[order[:, k], k].astype(float).tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,21 +80,27 @@ def rows(
     shares = model.transform(corpus)
     known = corpus.doc_lengths()
     unknown = (lengths - known) / lengths.clip(min=1)
+    numbers = answers.topic_numbers(model)
     made = []
     for d, row in enumerate(answers.predicted(model, corpus, top, tabular)):
         best = int(shares[d].argmax())
-        row |= {"topic": best, "share": short(shares[d, best]), "unknown": short(unknown[d])}
+        named = best if numbers is None else numbers[best]
+        row |= {"topic": named, "share": short(shares[d, best]), "unknown": short(unknown[d])}
         row |= {KNOWN: int(known[d])}
-        made.append(row | _topics(shares[d], top, tabular))
+        made.append(row | _topics(shares[d], numbers, top, tabular))
     return made
 
 
-def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
-    if top is None:
-        values = [short(share) for share in shares]
-        return {f"topic_{k}": v for k, v in enumerate(values)} if tabular else {"topics": values}
-    order = (-shares).argsort(kind="stable")[:top]
-    pairs = [[int(k), short(shares[k])] for k in order]
+def _topics(
+    shares: Any, numbers: Sequence[int] | None, top: int | None, tabular: bool
+) -> dict[str, Any]:
+    if top is None and numbers is None and not tabular:
+        return {"topics": [short(share) for share in shares]}  # by their places
+    names = range(len(shares)) if numbers is None else numbers
+    if top is None and tabular:
+        return {f"topic_{name}": short(share) for name, share in zip(names, shares, strict=True)}
+    order = range(len(shares)) if top is None else (-shares).argsort(kind="stable")[:top]
+    pairs = [[int(names[k]), short(shares[k])] for k in order]
     if not tabular:
         return {"topics": pairs}
     return {

@@ -160,7 +160,9 @@ def account(model: TopicTracker, n_docs: int) -> str:
         else ""
     )
     late = int(model.slices_.n_late.sum())
-    behind = f"; {several(late, 'document')} came late, with slices of their time over" if late else ""
+    behind = (
+        f"; {several(late, 'document')} came late, with slices of their time over" if late else ""
+    )
     return f"{several(n_docs, 'document')} in {found}{waiting}{behind}"
 
 
