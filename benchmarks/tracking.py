@@ -298,7 +298,7 @@ def sweeps(data: Stream, seed: int, most: int) -> None:
 
 
 def warm() -> None:
-    counts = np.random.default_rng(0).poisson(0.5, (60, 30))
+    counts = np.random.default_rng(0).poisson(np.repeat([0.5, 0.08], [30, 90]), (60, 120))
     counts[:30, :3], counts[30:, :3] = 0, 2  # some words emerge
     few = Corpus.from_matrix(counts)
     tiny = Stream("", [few[:30], few[30:]], [few[:5], few[5:10]], few)

@@ -61,7 +61,7 @@ class TopicTracker(TrackedTopics):
         What a slice is: so many documents, or "day", "week" (from Monday), "month", "year", "5 years".
         None makes one slice of each call.
     alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is min(0.1, 50 / K).
+        Prior of a document's topics; None learns one number for all of them in the first slice.
     beta : float or None
         Prior of a topic's terms beside its memory. None learns it in every slice, by its evidence.
     inference : {"fast", "snapshot", "gibbs"}
@@ -267,7 +267,9 @@ class TopicTracker(TrackedTopics):
         n_new = self._terms.meet(due.corpus, step, p.min_docs, told, p.max_terms)
         if self._terms.named and not self._terms.names:
             return  # nothing has been said yet
-        corpus = Corpus.from_matrix(self._terms.counts(due.corpus))
+        counts = self._terms.counts(due.corpus)
+        same = counts is due.corpus.counts
+        corpus = due.corpus if same else Corpus.from_matrix(counts)
         self.n_features_in_ = corpus.n_terms
         pairs = topics.pairs_of(corpus.counts)
         if corpus.is_fractional:
