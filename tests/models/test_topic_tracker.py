@@ -116,6 +116,13 @@ def test_planted_events_are_found(news, tracked):
     assert set(tracked.topic_ids_) == set(range(7)), "one more topic, and no number twice"
 
 
+def test_a_topic_whose_words_change_does_not_fall_too(tracked):
+    drifts = {(a.slice, a.topic) for a in tracked.alerts("drift")}
+    swings = {(a.slice, a.topic) for a in tracked.alerts(("rise", "fall"))}
+    assert drifts
+    assert not swings & (drifts | {(t + 1, k) for t, k in drifts})
+
+
 def test_ids_are_permanent_and_the_course_is_kept(tracked):
     course = tracked.course(6)
     assert course["slice"][0] == "2024-01-29"

@@ -46,11 +46,7 @@ def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
     for alert in found[:]:
         if alert.topic in told:  # said by the event already
             found.remove(alert)
-    swings = [
-        _of_swing(step, here, int(k))
-        for k in np.flatnonzero(step.judged.swung)
-        if step.before.leaning[k] != step.judged.swung[k] and int(step.before.ids[k]) not in told
-    ]
+    swings = [_of_swing(step, here, int(k)) for k in _swung(step, told)]
     out = [*events, *drifts, *found, *swings]
     if step.judged.p_surprise < _RARE and not step.born:
         out += _of_surprise(step, here)
@@ -64,6 +60,19 @@ def _new(step: Step, told: set[int]) -> I64:
         return np.zeros(0, np.int64)
     columns = np.flatnonzero(judged.is_new)
     return np.array([k for k in columns if int(step.before.ids[k]) not in told], np.int64)
+
+
+def _swung(step: Step, told: set[int]) -> I64:
+    """Columns of topics whose share has begun to move, and of which nothing else is to be said.
+
+    While the words of a topic change, others have some of its tokens for a time; that is one piece of news.
+    """
+    judged, before = step.judged, step.before
+    if judged is None:
+        return np.zeros(0, np.int64)
+    fresh = (judged.swung != 0) & (judged.swung != before.leaning)
+    columns = np.flatnonzero(fresh & ~judged.drifted & (before.alarmed == 0))
+    return np.array([k for k in columns if int(before.ids[k]) not in told], np.int64)
 
 
 def _id_of(step: Step, column: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayou.parts import change, tracking
+from bayou.parts import change, lineage, tracking
 from bayou.parts.lineage import Measured
 from bayou.parts.slots import State
 from bayou.parts.topics import F32, F64, I64, Each, expected_counts, log_likelihoods, topic_totals
@@ -128,6 +128,7 @@ def judge(
     p_share, swung, swings = _share_p(state, seen, odds, size, p)
     p_terms, emerged = _terms_p(state, here, size, p)
     surprise, p_surprise = _surprise_p(state, here, each)
+    p_drift = np.where(enough, p_drift, np.nan)
     return Judged(
         gap, expected, p_drift, drifted, is_new, p_share, swung, p_terms, emerged, surprise, p_surprise,
         burst, ratios, swings,
@@ -166,14 +167,23 @@ def _drift_p(
 def _share_p(
     state: State, seen: Measured, odds: tuple[F64, F64], size: F64, p: SimpleNamespace
 ) -> tuple[F64, I64, F64]:
-    """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores."""
+    """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores.
+
+    Shares are those among the topics that are awake before and after: where one is born, falls asleep or
+    wakes, all others have less or more of the whole, and that is no news of theirs. What spare topics have
+    may be that of a topic whose words are new, so that a fall must be one with it too.
+    """
     n = len(state.ids)
-    logit, doubt = odds[0][:n], odds[1][:n]
-    z = (logit - state.logit) / np.sqrt(doubt + state.logit_doubt + 1e-6)
-    usual = 1.0 / (1.0 + np.exp(-state.logit)) * max(size.sum(), 1.0)
-    enough = (np.maximum(size, usual) >= p.min_tokens) & (state.silent == 0)
+    usual, share = lineage.usual_share(state.logit), seen.share[:n]
+    steady = (state.silent == 0) & ~lineage.asleep(usual, share, seen.high[:n])
+    whole = max(share[steady].sum(), LEAST_SHARE)
+    before = _log_odds(usual / max(usual[steady].sum(), LEAST_SHARE))
+    now, most = _log_odds(share / whole), _log_odds((share + seen.share[n:].sum()) / whole)
+    now = np.where(now < before, np.minimum(most, before), now)
+    z = (now - before) / np.sqrt(odds[1][:n] + state.logit_doubt + 1e-6)
+    enough = (np.maximum(size, usual * max(size.sum(), 1.0)) >= p.min_tokens) & (state.silent == 0)
     p_share = np.where(enough, change.usual_p(z, state.swings), np.nan)
-    far = np.abs(logit - state.logit) > np.log(FACTOR)
+    far = np.abs(now - before) > np.log(FACTOR)
     swung = np.where(change.rejected(p_share, p.level) & far, np.sign(z), 0).astype(np.int64)
     return p_share, swung, z[enough]
 
@@ -254,8 +264,8 @@ def noted(state: State, judged: Judged, rho: float) -> State:
     return state._replace(
         ratios=np.concatenate([state.ratios, judged.ratios])[-most:],
         swings=np.concatenate([state.swings, judged.swings])[-most:],
-        alarmed=judged.drifted.astype(np.int64),
-        leaning=judged.swung,
+        alarmed=np.where(np.isnan(judged.p_drift), state.alarmed, judged.drifted).astype(np.int64),
+        leaning=np.where(np.isnan(judged.p_share), state.leaning, judged.swung),
         hot=judged.emerged.astype(np.int64),
         surprise=surprise,
     )

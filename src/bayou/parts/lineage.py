@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayou.parts.slots import State
 from bayou.parts.topics import F32, F64, I64
@@ -67,6 +68,11 @@ def usual_share(logit: F64) -> F64:
     return np.asarray(1.0 / (1.0 + np.exp(-logit)), np.float64)
 
 
+def asleep(usual: F64, share: F64, high: F64) -> NDArray[np.bool_]:
+    """Topics that have next to nothing of their usual shares."""
+    return np.asarray((share < ASLEEP * usual) & (high < 2 * ASLEEP * usual))
+
+
 def sleepers(
     state: State, seen: Measured, dead_after: int | None, min_tokens: float
 ) -> tuple[I64, list[Event], list[int]]:
@@ -75,13 +81,14 @@ def sleepers(
     Only a slice in which a topic would usually have ``min_tokens`` can say that it sleeps.
     """
     events, gone, silent = [], [], state.silent.copy()
-    usual, n_tokens = usual_share(state.logit), seen.tokens.sum()
+    usual, n_tokens, n = usual_share(state.logit), seen.tokens.sum(), len(state.ids)
+    faint = asleep(usual, seen.share[:n], seen.high[:n])
     for k in range(state.n_fixed, len(state.ids)):
         before, now = float(usual[k]), float(seen.share[k])
         about = (int(state.ids[k]), k, before, now, -1, np.nan)
         if before * n_tokens < min_tokens:
             continue
-        if silent[k] == 0 and now < ASLEEP * before and seen.high[k] < 2 * ASLEEP * before:
+        if silent[k] == 0 and faint[k]:
             silent[k] = 1
             events.append(Event("dormant", *about))
         elif silent[k] > 0 and now > AWAKE * before:

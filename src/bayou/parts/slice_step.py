@@ -18,6 +18,7 @@ from bayou.parts.tracking import Here
 SWEEPS = {"fast": 3, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
 FROM_NOISE = 10  # times as many passes over a first slice, which has no memory to start at
 FIRST_BETA = 0.01  # where learning it begins
+SPARE = 0.1  # most that a document expects of a spare topic beforehand, in tokens
 BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
 
 
@@ -138,7 +139,8 @@ def following(state: State, pairs: Pairs, p: SimpleNamespace, seed: int, each: E
     known = _prior(state, here, p)
     state = state._replace(strength=_pull(state, pairs.n_tokens, p))
     known = tracking.with_spares(known, _n_spares(state, p), here.n_terms)
-    alpha = np.append(state.alpha, np.full(len(known.mass) - n_topics, state.alpha.mean()))
+    shy = min(float(state.alpha.mean()), SPARE)
+    alpha = np.append(state.alpha, np.full(len(known.mass) - n_topics, shy))
     begin, own = judging.smoothed(state, here, len(alpha)), slice_seed(seed, state.step)
     infer = passes.infer if p.inference == "fast" else tracking.infer
     found, known = infer(here, known, _how(alpha, p), begin, own, each)
