@@ -35,9 +35,10 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
     shares = post.topic_tokens / max(post.topic_tokens.sum(), 1e-300)
     names = estimator.top_terms(n_terms)
     order = (-post.rows).argsort(axis=0, kind="stable")[:n_terms]
+    ids = numbers_of(estimator)
     return [
         Topic(
-            int(k),
+            int(k) if ids is None else ids[k],
             float(shares[k]),
             names[k],
             post.rows[order[:, k], k].astype(float).tolist(),
@@ -46,6 +47,12 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
         )
         for k in (-shares).argsort(kind="stable")
     ]
+
+
+def numbers_of(estimator: Any) -> list[int] | None:
+    """The permanent numbers of a tracker's topics, which are what it speaks of; None for other models."""
+    tracks = hasattr(estimator, "topic_names_")
+    return [int(i) for i in estimator.topic_ids_] if tracks else None
 
 
 def _weights(estimator: Any, k: int) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output, remembered
+from bayou.cli import answers, documents, listing, model_file, options, output, remembered
 from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
@@ -39,7 +39,8 @@ def predict(
 
     Gives a row for each document: its id, its largest topic, the share of each
     topic, the share of its words that the model does not know, and how many it
-    knows: of a text with none, only what is common is told. A supervised model's
+    knows: of a text with none, only what is common is told. Topics of a tracker
+    go by their permanent numbers, and by name where they have one. A supervised model's
     prediction comes first: the class or labels with probabilities, or the number
     with its standard deviation.
 
@@ -80,21 +81,29 @@ def rows(
     shares = model.transform(corpus)
     known = corpus.doc_lengths()
     unknown = (lengths - known) / lengths.clip(min=1)
+    ids, names = listing.numbers_of(model.estimator_), getattr(model.estimator_, "topic_names_", {})
     made = []
     for d, row in enumerate(answers.predicted(model, corpus, top, tabular)):
         best = int(shares[d].argmax())
-        row |= {"topic": best, "share": short(shares[d, best]), "unknown": short(unknown[d])}
-        row |= {KNOWN: int(known[d])}
-        made.append(row | _topics(shares[d], top, tabular))
+        number = best if ids is None else ids[best]
+        row |= {"topic": number, **({"name": names.get(number, "")} if names else {})}
+        row |= {"share": short(shares[d, best]), "unknown": short(unknown[d]), KNOWN: int(known[d])}
+        made.append(row | _topics(shares[d], ids, top, tabular))
     return made
 
 
-def _topics(shares: Any, top: int | None, tabular: bool) -> dict[str, Any]:
+def _topics(shares: Any, ids: list[int] | None, top: int | None, tabular: bool) -> dict[str, Any]:
+    """Shares of all topics in order, or of the largest; topics that have permanent numbers by those."""
+    numbers = range(len(shares)) if ids is None else ids
     if top is None:
         values = [short(share) for share in shares]
-        return {f"topic_{k}": v for k, v in enumerate(values)} if tabular else {"topics": values}
+        if tabular:
+            return {f"topic_{k}": v for k, v in zip(numbers, values, strict=True)}
+        return {
+            "topics": values if ids is None else [list(p) for p in zip(ids, values, strict=True)]
+        }
     order = (-shares).argsort(kind="stable")[:top]
-    pairs = [[int(k), short(shares[k])] for k in order]
+    pairs = [[numbers[k], short(shares[k])] for k in order.tolist()]
     if not tabular:
         return {"topics": pairs}
     return {

@@ -55,13 +55,7 @@ class Watch:
 
     def answer(self, documents: Sequence[Document]) -> list[dict[str, Any]]:
         """Topics of documents before they are learned, by their permanent numbers."""
-        ids = self.model.estimator_.topic_ids_
-        made = rows(self.model, Cut(d.tokens for d in documents), self._top, False)
-        for row in made:
-            row["topic"] = int(ids[row["topic"]])
-            if self._top is not None:
-                row["topics"] = [[int(ids[k]), share] for k, share in row["topics"]]
-        return made
+        return rows(self.model, Cut(d.tokens for d in documents), self._top, False)
 
     def learn(self, documents: Sequence[Document]) -> list[Row]:
         """One block; gives the alerts of the slices that have ended with it."""
