@@ -5,6 +5,7 @@
     python benchmarks/tracking.py --only quality --data sotu --small
     python benchmarks/tracking.py --only events
     python benchmarks/tracking.py --only quiet
+    python benchmarks/tracking.py --only planted --seed 60
 
 Data come from the folder in BAYOU_DATA. A tenth of every slice's documents is held out and scored by document
 completion under the topics of that slice, all models by the same function and with the same alpha. Times are
@@ -29,6 +30,7 @@ from bayou import LDA, Corpus, OnlineLDA, TopicTracker, Vectorizer
 from bayou.data.calendar import parse_width, slice_numbers
 from bayou.datasets import load_corpus, make_news
 from bayou.metrics import completion_halves, npmi
+from bayou.metrics.events import match_events
 from bayou.parts import topics as parts
 from bayou.run.shards import Workers
 
@@ -298,7 +300,7 @@ def sweeps(data: Stream, seed: int, most: int) -> None:
 
 
 def warm() -> None:
-    counts = np.random.default_rng(0).poisson(0.5, (60, 30))
+    counts = np.random.default_rng(0).poisson(np.repeat([0.5, 0.08], [30, 90]), (60, 120))
     counts[:30, :3], counts[30:, :3] = 0, 2  # some words emerge
     few = Corpus.from_matrix(counts)
     tiny = Stream("", [few[:30], few[30:]], [few[:5], few[5:10]], few)
@@ -364,6 +366,21 @@ def quiet(n_streams: int) -> None:
         print(_alarms(f"{name}, shuffled", [model.fit(corpus)]), flush=True)
 
 
+def planted(first: int, n_streams: int) -> None:
+    """Planted events that are found, and alerts that belong to none, on streams drawn from a seed each."""
+    found = missed = told = false = 0
+    for seed in range(first, first + n_streams):
+        corpus, truth = make_news(24, 50, seed=seed)
+        model = TopicTracker(n_topics=6, slice_by="week", random_state=seed).fit(corpus)
+        matched = match_events(model.alerts(), truth.events)
+        found, missed = found + len(matched.found), missed + len(matched.missed)
+        told, false = told + len(model.alerts()), false + len(matched.false)
+    print(
+        f"\n{n_streams} streams from seed {first}: {found} found, {missed} missed; {false} of {told} alerts "
+        f"false, {false / n_streams:.2f} a stream"
+    )
+
+
 def _alarms(name: str, models: list[TopicTracker]) -> str:
     kinds = (None, "drift", "words", ("rise", "fall"), "surprise")
     told = [sum(len({a.slice for a in m.alerts(kind)}) for m in models) for kind in kinds]
@@ -372,7 +389,7 @@ def _alarms(name: str, models: list[TopicTracker]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=("quality", "sweeps", "events", "quiet"))
+    parser.add_argument("--only", choices=("quality", "sweeps", "events", "quiet", "planted"))
     parser.add_argument("--data", action="append", choices=tuple(WIDTHS))
     parser.add_argument(
         "--models", nargs="+", choices=tuple(MODELS), help="of the large tables; else all"
@@ -383,6 +400,7 @@ def main() -> None:
     parser.add_argument("--max-docs", type=int, default=3000)
     parser.add_argument("--most-sweeps", type=int, default=1000, help="of --only sweeps")
     parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--streams", type=int, default=16, help="of --only planted, a seed each")
     parser.add_argument("--seeds", type=int, default=3, help="how many, of models of bayou")
     given = parser.parse_args()
     seeds = range(given.seed, given.seed + given.seeds)
@@ -396,6 +414,8 @@ def main() -> None:
         events(given.seed)
     if given.only in (None, "quiet"):
         quiet(8)
+    if given.only in (None, "planted"):
+        planted(given.seed, given.streams)
 
 
 if __name__ == "__main__":

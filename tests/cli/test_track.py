@@ -164,6 +164,36 @@ def test_slices_by_number_need_no_dates_and_update_sends_back_to_track(invoke, f
     assert len(rows) == 120
 
 
+def test_answers_and_lists_name_topics_by_their_permanent_numbers(invoke, files, tmp_path):
+    how = ("--slice", "40", "-k", "3", "--set", "n_sweeps=5", "-o", "pets.bayou")
+    invoke("track", files / "pets.jsonl", *how)
+    model = bayou.load(tmp_path / "pets.bayou")
+    state = model.estimator_.state_
+    model.estimator_.state_ = state._replace(ids=3 * state.ids[::-1])  # as after deaths and births
+    model.estimator_.set_params(
+        fixed={"first": {"cat": 1.0}}
+    )  # what is fixed has the first numbers
+    model.save(tmp_path / "pets.bayou")
+    ids = [int(i) for i in model.estimator_.topic_ids_]
+    texts = [json.loads(line)["text"] for line in (files / "pets.jsonl").read_text().splitlines()]
+    shares = model.transform(texts)
+
+    def answers(*more):
+        lines = invoke("predict", "pets.bayou", files / "pets.jsonl", *more).stdout.splitlines()
+        return [json.loads(line) for line in lines]
+
+    for row, share, few in zip(answers(), shares, answers("--top", "1"), strict=True):
+        assert row["topic"] == ids[share.argmax()]
+        assert row["name"] == ("" if row["topic"] else "first")
+        assert [k for k, _ in row["topics"]] == ids
+        assert few["topics"] == [[row["topic"], row["share"]]]
+    invoke("predict", "pets.bayou", files / "pets.jsonl", "-o", "answers.csv")
+    header = (tmp_path / "answers.csv").read_text().splitlines()[0].split(",")
+    assert [name for name in header if name.startswith("topic_")] == [f"topic_{i}" for i in ids]
+    listed = invoke("topics", "pets.bayou", "--json").stdout.splitlines()
+    assert sorted(json.loads(line)["topic"] for line in listed) == sorted(ids)
+
+
 @pytest.mark.slow
 def test_the_built_in_stream_and_its_planted_events():
     words = ["track", "builtin:news", "--slice", "week", "-k", "6"]

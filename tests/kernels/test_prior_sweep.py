@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import digamma
 from tests.reference import lda
 from tests.reference import tracking as twin
 
@@ -98,3 +99,14 @@ def test_a_flat_prior_draws_as_lda_does():
             single = flat.rows.astype(np.float32)
             tracking.snapshot(four, chain, alpha, flat, single, step, workers.each)
             np.testing.assert_array_equal(three[:, 0], four)
+
+
+def test_rise_is_the_sum_of_differences_of_digammas():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(4.0, (30, 3)).astype(np.float32)
+    counts[0, 1], counts[:5] = 3000.0, 0.0
+    counts[7, 1] = 3000.0
+    rows, gain = rng.gamma(0.2, 1.0, (30, 3)) + 1e-3, np.array([1.0, 1.0, 0.0])
+    b = rows[:, :2] + 0.02
+    expected = (digamma(counts[:, :2] + b) - digamma(b)).sum()
+    assert prior_sweep.rise(counts, rows, gain, 0.02) == pytest.approx(expected, rel=1e-8)

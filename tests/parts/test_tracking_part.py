@@ -1,60 +1,119 @@
 """Priors, memories and tests of change, each by itself."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 from tests.reference.tracking import jsd
 
-from bayou.parts import change, slots, tracking
-from bayou.parts.topics import Tokens
+from bayou.parts import change, judging, memory, slots, tracking
+from bayou.parts.topics import Pairs, Tokens
 from bayou.run.shards import Workers
 
 
 @pytest.mark.parametrize("strength", [50, 500, 5000])
 def test_strength_is_recovered_by_its_evidence(strength):
     rng = np.random.default_rng(0)
-    memory = rng.dirichlet(np.full(400, 0.1), 20).T
-    rows = np.array([rng.dirichlet(strength * m + 1e-3) for m in memory.T])
+    known = rng.dirichlet(np.full(400, 0.1), 20).T
+    rows = np.array([rng.dirichlet(strength * m + 1e-3) for m in known.T])
     counts = np.array([rng.multinomial(4000, row) for row in rows]).T
-    found = tracking.estimated_strength(counts.astype(np.float32), memory.astype(np.float32), 1e-3)
+    found = memory.estimated_strength(counts.astype(np.float32), known.astype(np.float32), 1e-3)
     assert found == pytest.approx(strength, rel=0.15)
 
 
 def test_weight_is_the_share_of_memory():
-    strength = tracking.weighted_strength(6000.0, 6, 0.2)
+    strength = memory.weighted_strength(6000.0, 6, 0.2)
     assert strength == pytest.approx(250.0)
     assert strength / (strength + 1000.0) == pytest.approx(0.2)
 
 
+def every_term(n_terms):
+    """A slice that has all terms of the model, one document each."""
+    ends, terms = np.arange(n_terms + 1), np.arange(n_terms, dtype=np.int32)
+    return tracking.here_of(Pairs(ends, terms, np.ones(n_terms, np.float32)), n_terms)
+
+
 def test_limits_of_strength_and_rho():
     rng = np.random.default_rng(1)
-    memory = rng.dirichlet(np.ones(5), 3).T.astype(np.float32)
-    counts = rng.poisson(30.0, (5, 3)).astype(np.float32)
-    none = np.zeros(3, bool)
-    strong = tracking.make_prior(memory, np.full(3, 1e12), 0.01, none)
-    np.testing.assert_allclose(tracking.topic_rows(counts, strong), memory, rtol=1e-4)
-    weak = tracking.make_prior(memory, np.zeros(3), 0.01, none)
+    known = rng.dirichlet(np.ones(5), 3).T.astype(np.float32)
+    counts, here = rng.poisson(30.0, (5, 3)).astype(np.float32), every_term(5)
+    none, free = np.zeros(3, bool), np.ones(3)
+    strong = tracking.make_prior(known, np.full(3, 1e12), 0.01, none)
+    np.testing.assert_allclose(tracking.topic_rows(counts, strong), known, rtol=1e-4)
+    everywhere = memory.all_rows(counts, here, known, np.full(3, 1e12), 0.01, free)
+    np.testing.assert_allclose(everywhere, known, rtol=1e-4)
+    weak = tracking.make_prior(known, np.zeros(3), 0.01, none)
     flat = tracking.flat_prior(5, 3, 0.01)
     np.testing.assert_allclose(weak.rows, flat.rows)
     phi = tracking.topic_rows(counts, flat)
-    np.testing.assert_allclose(tracking.blend(memory, phi, np.zeros(3)), memory, rtol=1e-6)
-    np.testing.assert_allclose(tracking.blend(memory, phi, np.ones(3)), phi, rtol=1e-6)
+    np.testing.assert_allclose(phi, (counts + 0.01) / (counts.sum(axis=0) + 0.05), rtol=1e-6)
+    nothing = memory.all_rows(counts, here, known, np.zeros(3), 0.01, free)
+    np.testing.assert_allclose(nothing, phi, rtol=1e-6)
+    still = memory.blend(known, counts, here, 20.0, np.zeros(3))
+    np.testing.assert_allclose(still, known, rtol=1e-6)
+    last = memory.blend(known, counts, here, 0.0, np.ones(3))
+    np.testing.assert_allclose(last, counts / counts.sum(axis=0), rtol=1e-6)
+
+
+def test_what_is_learned_in_the_terms_of_a_slice_is_what_all_terms_would_give():
+    """Terms that a slice has none of are left out of inference and come back in the estimate."""
+    rng = np.random.default_rng(4)
+    known = rng.dirichlet(np.ones(7), 2).T.astype(np.float32)
+    counts = rng.poisson(3.0, (7, 2)).astype(np.float32)
+    counts[[1, 4]] = 0
+    there = np.array([0, 2, 3, 5, 6])
+    pairs = Pairs(np.array([0, 5]), there.astype(np.int32), np.ones(5, np.float32))
+    here, pull = tracking.here_of(pairs, 7), np.array([9.0, 2.0])
+    assert here.terms.tolist() == there.tolist()
+    assert here.place.tolist() == [0, -1, 1, 2, -1, 3, 4]
+    whole = tracking.make_prior(known, pull, 0.1, np.zeros(2, bool))
+    part = tracking.make_prior(
+        known[there], pull, 0.1, np.zeros(2, bool), (known.sum(axis=0, dtype=np.float64), 7)
+    )
+    np.testing.assert_allclose(part.mass, whole.mass, rtol=1e-6)
+    all_of = tracking.topic_rows(counts, whole)
+    np.testing.assert_allclose(tracking.topic_rows(counts[there], part), all_of[there], rtol=1e-6)
+    rows = memory.all_rows(counts[there], here, known, pull, 0.1, np.ones(2))
+    np.testing.assert_allclose(rows, all_of, rtol=1e-6)
+    assert tracking.learned(part, counts[there], 7).beta == pytest.approx(
+        tracking.learned(whole, counts, 7).beta
+    )
+    np.testing.assert_array_equal(here.spread(counts[there]), counts)
+
+
+def test_a_memory_is_worth_what_it_has_earned():
+    """Its own tokens where a topic has stood still; less, the more of its divergence is no chance."""
+    drift = change.Drift(
+        *(np.array(v) for v in ([0.02, 0.05, 0.3, np.nan], [0.02] * 4, [0.1] * 4, [0.1] * 4))
+    )
+    state = SimpleNamespace(doubt=np.full(4, 1 / 4000), strength=77.0)
+    worth = judging.pooled(state, SimpleNamespace(drift=drift), np.full(4, 1000.0))
+    assert worth[0] == pytest.approx(4000.0), "no more divergence than a sample of 1000 has"
+    assert worth[1] == pytest.approx(1000 * 0.02 / (0.02 / 4 + 0.05 - 0.025))
+    assert worth[0] > worth[1] > worth[2] > 0
+    assert worth[3] == 77.0, "not known"
 
 
 def test_a_topic_held_fast_stays_what_it_is():
-    memory = np.array([[0.9], [0.1]], np.float32)
-    held = tracking.make_prior(memory, np.array([np.inf]), 0.01, np.ones(1, bool))
-    np.testing.assert_allclose(tracking.topic_rows(np.array([[0], [50]], np.float32), held), memory)
+    given, counts = np.array([[0.9], [0.1]], np.float32), np.array([[0], [50]], np.float32)
+    held = tracking.make_prior(given, np.array([np.inf]), 0.01, np.ones(1, bool))
+    np.testing.assert_allclose(tracking.topic_rows(counts, held), given)
+    rows = memory.all_rows(counts, every_term(2), given, np.zeros(1), 0.01, held.gain)
+    np.testing.assert_allclose(rows, given)
 
 
 def test_memory_moves_as_the_handbook_says():
     """For beta -> 0 the update is m + rho N / (S + N) (n / N - m); without tokens it stays."""
-    memory = np.array([0.5, 0.3, 0.2])
+    before = np.array([0.5, 0.3, 0.2])
     n, s, rho = np.array([2.0, 6.0, 12.0]), 30.0, 0.3
-    phi = (n + s * memory) / (n.sum() + s)
-    moved = tracking.blend(memory[:, None].astype(np.float32), phi[:, None], np.array([rho]))[:, 0]
-    expected = memory + rho * 20 / (30 + 20) * (n / 20 - memory)
+    both = before[:, None].astype(np.float32), n[:, None].astype(np.float32)
+    moved = memory.blend(*both, every_term(3), s, np.array([rho]))[:, 0]
+    expected = before + rho * 20 / (30 + 20) * (n / 20 - before)
     np.testing.assert_allclose(moved, expected, rtol=1e-6)
+    for none in (0.0, s):  # also where the memory has no strength at all
+        kept = memory.blend(both[0], 0 * both[1], every_term(3), none, np.array([rho]))
+        np.testing.assert_allclose(kept, both[0], rtol=1e-6)
 
 
 def documents(rng, n_docs, length, q, burst):
@@ -65,7 +124,7 @@ def documents(rng, n_docs, length, q, burst):
         for i in range(length):
             fresh = rng.random() < burst / (burst + i)
             doc.append(rng.choice(len(q), p=q) if fresh else doc[rng.integers(i)])
-        terms.append(doc)
+        terms.append(sorted(doc))
     indptr = np.arange(n_docs + 1, dtype=np.int64) * length
     return Tokens(indptr, np.concatenate(terms).astype(np.uint32))
 
@@ -76,9 +135,9 @@ def test_burstiness_is_found(burst):
     q = rng.dirichlet(np.full(60, 0.3))
     tokens = documents(rng, 150, 30, q, burst)
     z = np.zeros(len(tokens.terms), np.uint16)
-    found = change.repeats(z, tokens, 60, 1)
-    assert found.counts.sum() == 150 * 30
-    assert change.burstiness(found, q[:, None], 150) == pytest.approx(burst, rel=0.25)
+    found = change.repeats(z, tokens, q[:, None].astype(np.float32))
+    assert found.times.sum() + found.n_once == found.lengths.sum() == 150 * 30
+    assert change.burstiness(found) == pytest.approx(burst, rel=0.25)
 
 
 def test_drift_expects_what_chance_does_and_sees_change():
@@ -93,9 +152,12 @@ def test_drift_expects_what_chance_does_and_sees_change():
         for truth in (q, p):
             tokens = documents(rng, 60, 40, truth, 50.0)
             z = np.zeros(len(tokens.terms), np.uint16)
-            found = change.repeats(z, tokens, 200, 1)
+            memory = q[:, None].astype(np.float32)
+            found = change.repeats(z, tokens, memory)
+            counts = np.bincount(tokens.terms, minlength=200)[:, None].astype(np.float32)
+            counted = counts, np.arange(200, dtype=np.int32)
             gap = change.drift(
-                found, q[:, None], 60, 50.0, np.zeros(1, np.int64), (1, 1), workers.each
+                found, counted, memory, 50.0, np.zeros(1, np.int64), (1, 1), workers.each
             )
             ratios.append(float(np.log(gap.value / gap.expected)[0] / gap.spread[0]))
     assert abs(ratios[0]) < 4

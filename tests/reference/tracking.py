@@ -1,5 +1,7 @@
 """Twins of the tracker's kernels, and a stream in which a topic is away and another gets a new aspect."""
 
+from collections import Counter
+
 import numpy as np
 from scipy.special import gammaln
 from tests.reference import lda
@@ -89,3 +91,24 @@ def jsd(p, q):
     """Jensen-Shannon divergence in bits."""
     r = (p + q) / 2
     return sum(float((a[a > 0] * np.log2(a[a > 0] / r[a > 0])).sum()) / 2 for a in (p, q))
+
+
+def repeats(z, indptr, terms, memory):
+    """(times, share) of what a document says more than once in a topic, those said once, and lengths."""
+    again, once, lengths = [], [], np.zeros((memory.shape[1], len(indptr) - 1), np.int64)
+    for d, span in enumerate(lda.spans(indptr)):
+        said = Counter((int(terms[i]), int(z[i])) for i in span)
+        for (v, k), n in said.items():
+            if k < memory.shape[1]:
+                lengths[k, d] += n
+                share = max(memory[v, k] / memory[:, k].sum(), 1e-12)
+                (again if n > 1 else once).append((n, share))
+    return sorted(again), once, lengths
+
+
+def cells(memory, counts):
+    """A topic's terms that its memory expects at least once among its tokens, and one cell for the rest."""
+    q = memory / memory.sum()
+    own = q * counts.sum() >= 1.0
+    shares = np.append(q[own], max(q[~own].sum(), 1e-9))
+    return shares / shares.sum(), np.append(counts[own], counts[~own].sum())

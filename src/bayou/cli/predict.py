@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,7 +39,8 @@ def predict(
 
     Gives a row for each document: its id, its largest topic, the share of each
     topic, the share of its words that the model does not know, and how many it
-    knows: of a text with none, only what is common is told. A supervised model's
+    knows: of a text with none, only what is common is told. Topics of a tracker
+    go by their permanent numbers, and by name where they have one. A supervised model's
     prediction comes first: the class or labels with probabilities, or the number
     with its standard deviation.
 
@@ -80,27 +81,29 @@ def rows(
     shares = model.transform(corpus)
     known = corpus.doc_lengths()
     unknown = (lengths - known) / lengths.clip(min=1)
-    numbers = answers.topic_numbers(model)
+    ids, names = answers.topic_numbers(model), getattr(model.estimator_, "topic_names_", {})
     made = []
     for d, row in enumerate(answers.predicted(model, corpus, top, tabular)):
         best = int(shares[d].argmax())
-        named = best if numbers is None else numbers[best]
-        row |= {"topic": named, "share": short(shares[d, best]), "unknown": short(unknown[d])}
-        row |= {KNOWN: int(known[d])}
-        made.append(row | _topics(shares[d], numbers, top, tabular))
+        number = best if ids is None else ids[best]
+        row |= {"topic": number, **({"name": names.get(number, "")} if names else {})}
+        row |= {"share": short(shares[d, best]), "unknown": short(unknown[d]), KNOWN: int(known[d])}
+        made.append(row | _topics(shares[d], ids, top, tabular))
     return made
 
 
-def _topics(
-    shares: Any, numbers: Sequence[int] | None, top: int | None, tabular: bool
-) -> dict[str, Any]:
-    if top is None and numbers is None and not tabular:
-        return {"topics": [short(share) for share in shares]}  # by their places
-    names = range(len(shares)) if numbers is None else numbers
-    if top is None and tabular:
-        return {f"topic_{name}": short(share) for name, share in zip(names, shares, strict=True)}
-    order = range(len(shares)) if top is None else (-shares).argsort(kind="stable")[:top]
-    pairs = [[int(names[k]), short(shares[k])] for k in order]
+def _topics(shares: Any, ids: list[int] | None, top: int | None, tabular: bool) -> dict[str, Any]:
+    """Shares of all topics in order, or of the largest; topics that have permanent numbers by those."""
+    numbers = range(len(shares)) if ids is None else ids
+    if top is None:
+        values = [short(share) for share in shares]
+        if tabular:
+            return {f"topic_{k}": v for k, v in zip(numbers, values, strict=True)}
+        return {
+            "topics": values if ids is None else [list(p) for p in zip(ids, values, strict=True)]
+        }
+    order = (-shares).argsort(kind="stable")[:top]
+    pairs = [[numbers[k], short(shares[k])] for k in order.tolist()]
     if not tabular:
         return {"topics": pairs}
     return {

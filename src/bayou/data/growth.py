@@ -80,10 +80,12 @@ class Terms:
         """
         if not self.named or corpus.vocabulary is None:
             return 0
+        if corpus.vocabulary is self.names:
+            return 0
         mine = self.names or Vocabulary(())
         docs = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
-        strange = [v for v, name in enumerate(corpus.vocabulary) if docs[v] and name not in mine]
-        found = [corpus.vocabulary[v] for v in strange]
+        strange = np.flatnonzero((docs > 0) & (_columns(corpus.vocabulary, mine) < 0))
+        found = [corpus.vocabulary[int(v)] for v in strange]
         ready = self.waiting.meet(found, docs[strange].tolist(), step, least)
         if not mine:
             ready = sorted({*ready, *given}) or sorted(found)
@@ -179,6 +181,11 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
 
 def over(corpus: Corpus, terms: Vocabulary) -> CSR:
     """The counts in the columns of ``terms``; those of other terms are left out."""
-    mine = corpus.vocabulary or ()
-    columns = np.fromiter(map(terms.numbers.get, mine, repeat(-1)), np.int64, len(mine))
-    return moved(corpus.counts, columns, len(terms))
+    if corpus.vocabulary is terms:
+        return corpus.counts
+    return moved(corpus.counts, _columns(corpus.vocabulary or Vocabulary(()), terms), len(terms))
+
+
+def _columns(mine: Vocabulary, terms: Vocabulary) -> Ints:
+    """The numbers of ``mine`` among ``terms``, -1 where they are none of them."""
+    return np.fromiter(map(terms.numbers.get, mine, repeat(-1)), np.int64, len(mine))

@@ -54,9 +54,10 @@ class Intake:
         self.arrived += corpus.n_docs
         if not corpus.n_docs:
             return
-        corpus = Corpus.from_matrix(
-            corpus.counts, vocabulary=corpus.vocabulary, times=corpus.times, ids=names
-        )
+        if corpus.ids is None or corpus.labels is not None or corpus.targets is not None:
+            corpus = Corpus.from_matrix(
+                corpus.counts, vocabulary=corpus.vocabulary, times=corpus.times, ids=names
+            )
         self.newest = max(self.newest, int(numbers.max()))
         over = self.closed if self.width.dated else NEVER
         late = numbers <= over
@@ -73,7 +74,8 @@ class Intake:
                 self.newest = max(self.newest, open_)
                 numbers = np.where(late, open_, numbers)
         for number in np.unique(numbers).tolist():
-            part = corpus[np.flatnonzero(numbers == number)]
+            mine = np.flatnonzero(numbers == number)
+            part = corpus if len(mine) == corpus.n_docs else corpus[mine]
             self.waiting.setdefault(number, []).append(part)
 
     def _numbers(self, corpus: Corpus) -> npt.NDArray[np.int64]:
@@ -99,7 +101,8 @@ class Intake:
         number = min(self.waiting)
         if not all and not self._is_over(number):
             return None
-        corpus = joined(self.waiting.pop(number))
+        parts = self.waiting.pop(number)
+        corpus = parts[0] if len(parts) == 1 else joined(parts)
         self.closed = max(self.closed, number)
         start, end = self._bounds(number, corpus)
         return Due(number, start, end, corpus, self.n_late.pop(number, 0))

@@ -6,6 +6,8 @@ with the token removed from the counts. g_k is 1 for a topic that is learned. Fo
 is 0 and b_k is its distribution, so that the word factor is phi_vk itself.
 """
 
+import math
+
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
@@ -59,3 +61,35 @@ def count_rows(rows, z, by_term, lo, hi, prior, gain, inv_topic):
             rows[v, k] += gain[k]
         for k in range(inv_topic.size):
             rows[v, k] *= inv_topic[k]
+
+
+@jit
+def _asymptotic(x):
+    """psi(x) for x of six and more."""
+    y = 1.0 / (x * x)
+    series = y * (1.0 / 12.0 - y * (1.0 / 120.0 - y * (1.0 / 252.0 - y / 240.0)))
+    return math.log(x) - 0.5 / x - series
+
+
+@jit
+def _rise(n, b):
+    """psi(n + b) - psi(b) for a whole n: 1 / b + ... + 1 / (b + n - 1)."""
+    total, few = 0.0, min(n, 8)
+    for i in range(few):
+        total += 1.0 / (b + i)
+    return total if n <= 8 else total + _asymptotic(b + n) - _asymptotic(b + 8)
+
+
+@jit
+def rise(counts, rows, gain, by):
+    """sum_vk [psi(n_vk + b_vk) - psi(b_vk)] of whole counts, b = ``rows`` + ``by``.
+
+    Topics that are held fixed (gain 0) are left out.
+    """
+    total = 0.0
+    for v in range(counts.shape[0]):
+        for k in range(gain.size):
+            n = np.int64(counts[v, k])
+            if n > 0 and gain[k] > 0.0:
+                total += _rise(n, rows[v, k] + by)
+    return total

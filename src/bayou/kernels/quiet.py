@@ -9,6 +9,7 @@ from bayou.kernels.compile import jit
 from bayou.kernels.rng import GOLDEN, QUIET, RESAMPLE, key, unit
 
 _SMALL = 8  # counts of a cell whose part of a divergence is looked up
+_FEWEST = 8  # slices without change that are drawn for any topic
 
 
 @jit
@@ -42,8 +43,11 @@ def _parts_into(parts, total, expected):
 
 
 @jit
-def divergences(out, lengths, expected, table, burst, seed, slice_, topic):
-    """JSD of slices in which nothing has changed, one for each entry of ``out``.
+def divergences(out, lengths, expected, table, burst, seed, slice_, topic, tol):
+    """JSD of slices in which nothing has changed, one for each entry of ``out``; gives how many.
+
+    They are fewer once the mean of their logarithms is known well enough: in a large topic all are alike.
+    ``tol`` = (the largest ratio of its error to the deviation of a score, what that has beside this one).
 
     Every document of ``lengths`` tokens is drawn from an urn over the cells of ``expected``: a new draw
     with probability A / (A + i), else one of its own i tokens again, A = ``burst``. ``table`` is an
@@ -58,6 +62,7 @@ def divergences(out, lengths, expected, table, burst, seed, slice_, topic):
     urn, counts = np.empty(longest, np.int64), np.zeros(expected.size, np.int64)
     parts = np.empty((expected.size, _SMALL))
     _parts_into(parts, total, expected)
+    mean, squares = 0.0, 0.0
     for r in range(out.size):
         at = key(seed, QUIET, slice_ * 65_536 + r, topic)
         for d in range(lengths.size):
@@ -76,37 +81,63 @@ def divergences(out, lengths, expected, table, burst, seed, slice_, topic):
             value += parts[i, c] if c < _SMALL else _part(c, total, expected[i])
             counts[i] = 0
         out[r] = value
+        step = math.log(max(value, 1e-12)) - mean
+        mean += step / (r + 1)
+        squares += step * step * r / (r + 1)
+        spread = squares / (r + 1)
+        if r + 1 >= _FEWEST and spread < tol[0] ** 2 * (r + 1) * (tol[1] ** 2 + spread):
+            return r + 1
+    return out.size
 
 
 @jit
-def resample(n_docs, seed, number):
-    """How often each document is drawn when as many as there are are drawn with replacement."""
-    out = np.zeros(n_docs)
-    at = key(seed, RESAMPLE, number, 0)
-    for _ in range(n_docs):
-        at += GOLDEN
-        out[np.int64(unit(at) * n_docs)] += 1.0
-    return out
+def resample(out, seed, first):
+    """How often each document is drawn when as many as there are are drawn with replacement, a row a time.
+
+    Row i of ``out`` (times x documents) has the number ``first`` + i.
+    """
+    n_times, n_docs = out.shape
+    out[:] = 0.0
+    for i in range(n_times):
+        at = key(seed, RESAMPLE, first + i, 0)
+        for _ in range(n_docs):
+            at += GOLDEN
+            out[i, np.int64(unit(at) * n_docs)] += 1.0
+
+
+@jit
+def _log_chance(k, n, x, y):
+    """ln P(X = k) for X ~ BetaBinomial(n, x, y)."""
+    out = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    out += math.lgamma(k + x) + math.lgamma(n - k + y) - math.lgamma(n + x + y)
+    return out + math.lgamma(x + y) - math.lgamma(x) - math.lgamma(y)
+
+
+@jit
+def _tail(p, k, n, x, y):
+    """P(X >= k), where ``p`` = P(X = k): each further one is the one before times a ratio."""
+    total = 0.0
+    for j in range(k, n + 1):
+        total += p
+        step = (n - j) * (j + x) / ((j + 1.0) * (n - j - 1.0 + y)) if j < n else 0.0
+        p *= step
+        if step < 1.0 and p < 1e-16 * total:
+            break
+    return total
 
 
 @jit
 def upper_tails(out, at, counts, n, a, b):
-    """P(X >= count) for X ~ BetaBinomial(n, a_i, b_i) at the places ``at``, into ``out`` there.
-
-    Terms are summed upwards from the count, each the one before times a ratio, until they add nothing.
-    """
+    """P(X >= count) for X ~ BetaBinomial(n, a_i, b_i) at the places ``at``, into ``out`` there."""
     for i in range(at.size):
         k = int(counts[at[i]])
-        x, y = a[i], b[i]
-        log_p = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
-        log_p += math.lgamma(k + x) + math.lgamma(n - k + y) - math.lgamma(n + x + y)
-        log_p += math.lgamma(x + y) - math.lgamma(x) - math.lgamma(y)
-        p = math.exp(log_p)
-        total = 0.0
-        for j in range(k, n + 1):
-            total += p
-            step = (n - j) * (j + x) / ((j + 1.0) * (n - j - 1.0 + y)) if j < n else 0.0
-            p *= step
-            if step < 1.0 and p < 1e-16 * total:
-                break
-        out[at[i]] = total
+        out[at[i]] = _tail(math.exp(_log_chance(k, n, a[i], b[i])), k, n, a[i], b[i])
+
+
+@jit
+def middle_tails(out, at, counts, n, a, b):
+    """P(X > count) + P(X = count) / 2 for X ~ BetaBinomial(n, a_i, b_i), one for each place of ``at``."""
+    for i in range(at.size):
+        k = int(counts[at[i]])
+        p = math.exp(_log_chance(k, n, a[i], b[i]))
+        out[i] = _tail(p, k, n, a[i], b[i]) - 0.5 * p

@@ -24,19 +24,17 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.data.calendar import parse_width, slice_name, years_of
+from bayou.data.calendar import parse_width
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.growth import Terms
 from bayou.data.intake import Due, Intake, with_times
 from bayou.estimator import runtime
-from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import alerting, slice_step, slots, topics, trail
-from bayou.parts.slots import State, fixed_topics
+from bayou.parts import slice_record, slots, tracker_settings, trail
+from bayou.parts.slots import State
 from bayou.parts.topics import Each
 from bayou.parts.trail import Alert
 from bayou.posterior import unpack_vocabulary
@@ -61,7 +59,7 @@ class TopicTracker(TrackedTopics):
         What a slice is: so many documents, or "day", "week" (from Monday), "month", "year", "5 years".
         None makes one slice of each call.
     alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is min(0.1, 50 / K).
+        Prior of a document's topics; None learns one number for all of them in the first slice.
     beta : float or None
         Prior of a topic's terms beside its memory. None learns it in every slice, by its evidence.
     inference : {"fast", "snapshot", "gibbs"}
@@ -259,112 +257,20 @@ class TopicTracker(TrackedTopics):
         return -float(surprise[-1]) if len(surprise) else math.nan
 
     def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
-        """Find columns for the terms, learn, tell, and let go of terms that have died out."""
         state: State | None = getattr(self, "state_", None)
-        step = 0 if state is None else state.step
-        given = (topic for topic in (p.fixed or {}).values() if isinstance(topic, Mapping))
-        told = [term for topic in given for term in topic]
-        n_new = self._terms.meet(due.corpus, step, p.min_docs, told, p.max_terms)
-        if self._terms.named and not self._terms.names:
+        both = self._terms, self._trail
+        done = slice_record.learned(state, due, *both, p, self.seed_, each)
+        if done is None:
             return  # nothing has been said yet
-        corpus = Corpus.from_matrix(self._terms.counts(due.corpus))
-        self.n_features_in_ = corpus.n_terms
-        pairs = topics.pairs_of(corpus.counts)
-        if corpus.is_fractional:
-            corpus.tokens()  # warns
-        if state is None or not state.usual.any():
-            alpha = resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
-            fixed = fixed_topics(p.fixed or {}, self._terms.names, corpus.n_terms)
-            done = slice_step.first(pairs, alpha, fixed, p, self.seed_, each, step)
-            n_seen = pairs.n_docs + (0 if state is None else state.n_seen)
-            done = done._replace(state=done.state._replace(n_seen=n_seen))
-        else:
-            grown = slots.grow_terms(state, n_new)
-            done = slice_step.following(grown, pairs, p, self.seed_, each)
-        self.state_ = done.state
-        self.n_iter_ = done.state.step
-        alerts = self._note(done, due, pairs, p)
-        slices = self._trail.slices
-        slices.n_new_terms[-1], slices.n_lost_terms[-1] = n_new, self._forget(p)
+        self.state_, alerts = done
+        self.n_features_in_, self.n_iter_ = len(self.state_.memory), self.state_.step
         if callable(self.on_alert):
             for alert in alerts:
                 self.on_alert(alert)
 
-    def _note(
-        self, done: slice_step.Step, due: Due, pairs: topics.Pairs, p: SimpleNamespace
-    ) -> list[Alert]:
-        """Keep what is to be known of the slice; gives its alerts."""
-        names, at = self._terms.names, done.state.step - 1
-
-        def term(v: int) -> str:
-            return f"x{v}" if names is None else names[v]
-
-        date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
-        years = years_of(due.start, due.end)
-        here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, years)
-        told = alerting.alerts_of(done, here, at >= p.warm_up)
-        spoken = done.judged.surprise if done.judged is not None else np.full(1, np.nan)
-        spoken = spoken[np.isfinite(spoken)]
-        kept = len(done.before.ids) if done.judged is not None else len(done.seen.share)
-        spare = [j for j in range(kept, len(done.seen.share)) if j not in done.born]
-        row = {
-            "start": due.start, "end": due.end, "n_docs": pairs.n_docs, "n_tokens": pairs.n_tokens,
-            "n_late": due.n_late, "n_new_terms": 0, "n_lost_terms": 0,
-            "strength": done.before.strength, "burst": np.nan if done.judged is None else done.judged.burst,
-            "unplaced": done.seen.share[spare].sum(),
-            "surprise": spoken.mean() if len(spoken) else np.nan,
-        }  # fmt: skip
-        courses = alerting.rows_of(done, at, lambda v: self._trail.number(term(v)))
-        self._trail.add(row, courses, told)
-        return told
-
-    def _forget(self, p: SimpleNamespace) -> int:
-        """Drop terms that were not met for too long, then the least frequent over the cap."""
-        state, before = self.state_, len(self.state_.usual)
-        unmet = state.step - 1 - state.last
-        keep = self._terms.outlive(state.usual, unmet, p.forget_after, p.max_terms)
-        if keep is None:
-            return 0
-        self.state_ = slots.take_terms(state, keep)
-        self.n_features_in_ = len(keep)
-        return before - len(keep)
-
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        check_parameters(p, ("n_topics", "n_sweeps", "n_starts", "min_docs"), ("max_time",))
-        if p.beta is not None:
-            check_parameters(p, (), ("beta",))
-        parse_width(p.slice_by)
-        resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
-        one_of("inference", p.inference, ("fast", "snapshot", "gibbs"))
-        one_of("start", p.start, ("random", "spectral"))
-        one_of("scale", p.scale, ("strength", "counts"))
-        one_of("late", p.late, ("next", "drop"))
-        for name in ("max_topics", "dead_after", "window", "max_terms", "forget_after"):
-            if getattr(p, name) is not None:
-                whole(name, getattr(p, name), 1)
-        for name in ("n_spare", "grace", "warm_up"):
-            whole(name, getattr(p, name), 0)
-        number("rho", p.rho, 0.0, 1.0)
-        number("weight", p.weight, 0.0, 1.0 - 1e-9)
-        number("level", p.level, 0.0, 1.0)
-        number("min_effect", p.min_effect, 0.0, 1.0)
-        number("min_tokens", p.min_tokens, 0.0)
-        if p.strength is not None and p.strength != "estimate":
-            number("strength", p.strength, 0.0)
-        if p.fixed_strength is not None:
-            number("fixed_strength", p.fixed_strength, 0.0)
-        if p.burn_in is not None:
-            whole("burn_in", p.burn_in, 0)
-            if p.inference == "fast":
-                raise ValueError("burn_in belongs to the samplers; leave it out with 'fast'")
-            most = p.n_sweeps or slice_step.SWEEPS[p.inference]
-            if p.burn_in >= most:
-                raise ValueError(f"burn_in must be under n_sweeps = {most}; got {p.burn_in}")
-        if p.scale == "counts" and (p.window is not None or p.strength is not None):
-            raise ValueError("scale='counts' has no strength and no window; leave them out")
-        if p.fixed is not None and not isinstance(p.fixed, Mapping):
-            raise ValueError(f"fixed must be a mapping from names to topics; got {p.fixed!r:.60}")
+        tracker_settings.check(p)
         return p
 
     # -- files ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayou.kernels import slices
 from bayou.parts import change, lineage, slots
 from bayou.parts.lineage import Event
 from bayou.parts.slice_step import Step
@@ -45,11 +46,7 @@ def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
     for alert in found[:]:
         if alert.topic in told:  # said by the event already
             found.remove(alert)
-    swings = [
-        _of_swing(step, here, int(k))
-        for k in np.flatnonzero(step.judged.swung)
-        if step.before.leaning[k] != step.judged.swung[k] and int(step.before.ids[k]) not in told
-    ]
+    swings = [_of_swing(step, here, int(k)) for k in _swung(step, told)]
     out = [*events, *drifts, *found, *swings]
     if step.judged.p_surprise < _RARE and not step.born:
         out += _of_surprise(step, here)
@@ -63,6 +60,19 @@ def _new(step: Step, told: set[int]) -> I64:
         return np.zeros(0, np.int64)
     columns = np.flatnonzero(judged.is_new)
     return np.array([k for k in columns if int(step.before.ids[k]) not in told], np.int64)
+
+
+def _swung(step: Step, told: set[int]) -> I64:
+    """Columns of topics whose share has begun to move, and of which nothing else is to be said.
+
+    While the words of a topic change, others have some of its tokens for a time; that is one piece of news.
+    """
+    judged, before = step.judged, step.before
+    if judged is None:
+        return np.zeros(0, np.int64)
+    fresh = (judged.swung != 0) & (judged.swung != before.leaning)
+    columns = np.flatnonzero(fresh & ~judged.drifted & (before.alarmed == 0))
+    return np.array([k for k in columns if int(before.ids[k]) not in told], np.int64)
 
 
 def _id_of(step: Step, column: int) -> int:
@@ -83,7 +93,8 @@ def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
     fresh = np.array([v for v in fresh if here.term(int(v)) not in dates], np.int64)
     if not len(fresh):
         return {}
-    counts, totals = step.seen.counts[fresh], step.seen.counts.sum(axis=0)
+    rows, totals = np.searchsorted(step.seen.terms, fresh), step.seen.tokens
+    counts = step.seen.counts[rows].astype(np.float64)
     memory, n_known = step.before.memory, len(step.before.ids)
     scale = totals[:n_known] / np.maximum(memory.sum(axis=0, dtype=np.float64), 1e-300)
     counts[:, :n_known] -= memory[fresh] * scale
@@ -96,11 +107,11 @@ def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
 
 def _words(step: Step, here: Slice, column: int, n: int = N_WORDS) -> tuple[str, ...]:
     """The leading terms of a column, in the slice or, where it has next to none, in its memory."""
-    counts = step.seen.counts[:, column]
-    if counts.sum() < 20 and column < len(step.before.ids):
-        counts = step.before.memory[:, column].astype(np.float64)
-    best = np.argsort(-counts, kind="stable")[:n]
-    return tuple(here.term(int(v)) for v in best if counts[v] > 0)
+    counts = step.seen.of(column)
+    if step.seen.tokens[column] < 20 and column < len(step.before.ids):
+        counts = step.before.memory[:, column]
+    (best,), (values,) = _leading(np.ascontiguousarray(counts)[:, None], n)
+    return tuple(here.term(int(v)) for v in best[values > 0])
 
 
 def _docs(step: Step, here: Slice, column: int) -> tuple[str, ...]:
@@ -124,7 +135,7 @@ def _of_drift(step: Step, here: Slice, k: int, fresh: list[int]) -> Alert:
     judged, nan = step.judged, float("nan")
     assert judged is not None
     memory = slots.normalised(step.before.memory[:, k])
-    gained, lost = change.explained(step.seen.counts[:, k], memory, N_WORDS)
+    gained, lost = change.explained(step.seen.of(k).astype(np.float64), memory, N_WORDS)
     first = list(dict.fromkeys([*fresh, *gained.tolist()]))[:N_WORDS]
     return Alert(
         here.number, here.date, "drift", int(step.before.ids[k]),
@@ -186,12 +197,15 @@ def _of_surprise(step: Step, here: Slice) -> list[Alert]:
     ]  # fmt: skip
 
 
-def _leading(values: F32, n: int) -> I64:
-    """Places of the ``n`` largest values, the largest first and among equals the first."""
-    some = np.flatnonzero(values > values.mean())  # a few; most are equal, and equals sort slowly
-    if len(some) < n:
-        some = np.arange(len(values))
-    return np.asarray(some[np.argsort(-values[some], kind="stable")][:n], np.int64)
+def _leading(rows: F32, n: int) -> tuple[I64, F32]:
+    """Places and values of the ``n`` largest entries of each column; among equals the first."""
+    n = min(n, len(rows))
+    places, values = (
+        np.empty((rows.shape[1], n), np.int64),
+        np.empty((rows.shape[1], n), np.float32),
+    )
+    slices.leading(places, values, rows)
+    return places, values
 
 
 def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, Any]:
@@ -206,20 +220,18 @@ def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, 
         out[tested] = values[at[tested]]
         return out
 
-    rows = step.state.rows
-    n = min(N_TERMS, len(rows))
-    best = [_leading(np.ascontiguousarray(column), n) for column in rows.T]
+    best, values = _leading(step.state.rows, N_TERMS)
+    n = best.shape[1]
     terms = np.full((len(ids), N_TERMS), -1, np.int64)
     weights = np.zeros((len(ids), N_TERMS), np.float32)
-    for i, top in enumerate(best):
-        terms[i, :n] = [intern(int(v)) for v in top]
-        weights[i, :n] = rows[top, i]
+    terms[:, :n] = [[intern(v) for v in top] for top in best.tolist()]
+    weights[:, :n] = values
     judged, nothing = step.judged, np.full(len(step.before.ids), np.nan)
     drift = nothing if judged is None else judged.drift.value
     expected = nothing if judged is None else judged.expected
     return {
         "slice": np.full(len(ids), number), "topic": ids, "terms": terms, "weights": weights,
-        "tokens": step.seen.counts.sum(axis=0)[at], "share": step.seen.share[at],
+        "tokens": step.seen.tokens[at], "share": step.seen.share[at],
         "low": step.seen.low[at], "high": step.seen.high[at], "drift": taken(drift),
         "expected": taken(expected), "p": taken(nothing if judged is None else judged.p_drift),
     }  # fmt: skip

@@ -20,10 +20,14 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from bayou.kernels import alias, quiet
-from bayou.parts.topics import F64, I64, U16, Each, Tokens
+from bayou.kernels import quiet, slices
+from bayou.parts.topics import F32, F64, I64, U16, Each, Tokens, topic_totals
 
-N_NULL = 60  # slices without change that are drawn for each topic
+N_NULL = 40  # slices without change that are drawn for a topic, at most
+EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
+_ERROR = (
+    0.2  # of the expected one, in deviations of the score that it is for: then there are enough
+)
 LEAST_DOCS = 3  # that a term is in before it may be called emerging
 _LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
 _LEAST_WORTH, _HALVINGS = (
@@ -33,17 +37,17 @@ _LEAST_WORTH, _HALVINGS = (
 _IN_TAIL = 5  # terms that say how heavy the tail of rare ones is
 _MEDIAN = 0.4549  # of a squared standard normal
 _LEAST_A, _MOST_A = 0.5, 1e6
-_LEAST_EXPECTED = 1.0  # tokens; terms that are expected less often share one cell
 _CELL_COST = 25.0  # nanoseconds a token of a quiet slice takes
 
 
 class Repeats(NamedTuple):
-    """How often each document uses each term in each topic."""
+    """How often documents say a term again in a topic."""
 
-    docs: I64
-    topics: I64
-    terms: I64
-    counts: F64
+    times: I64  # tokens, of each (document, topic, term) that has more than one
+    shares: F64  # what the memory of the topic has of the term
+    n_once: int  # how many have one
+    once: float  # the sum of the logarithms of their shares
+    lengths: I64  # topics x documents
 
 
 class Drift(NamedTuple):
@@ -55,36 +59,37 @@ class Drift(NamedTuple):
     hellinger: F64
 
 
-def repeats(z: U16, tokens: Tokens, n_terms: int, n_topics: int) -> Repeats:
-    """Count tokens of equal document, topic and term."""
-    docs = np.repeat(np.arange(tokens.n_docs, dtype=np.int64), np.diff(tokens.indptr))
-    code = (docs * n_topics + z) * n_terms + tokens.terms.astype(np.int64)
-    code, counts = np.unique(code, return_counts=True)
-    rest, terms = np.divmod(code, n_terms)
-    docs, topics = np.divmod(rest, n_topics)
-    return Repeats(docs, topics, terms, counts.astype(np.float64))
+def repeats(z: U16, tokens: Tokens, memory: F32) -> Repeats:
+    """Count tokens of equal document, topic and term; equal terms of a document stand together.
+
+    Topics of tokens that ``memory`` (terms x topics) has no column of are passed over.
+    """
+    times, shares = np.empty(len(z) // 2 + 1, np.int64), np.empty(len(z) // 2 + 1)
+    lengths = np.zeros((memory.shape[1], tokens.n_docs), np.int64)
+    scale = inverse_sums(memory)
+    n, n_once, once = slices.repeats_into(times, shares, lengths, z, tuple(tokens), memory, scale)
+    return Repeats(times[:n], shares[:n], n_once, once, lengths)
 
 
-def burstiness(found: Repeats, memory: F64, n_docs: int) -> float:
+def inverse_sums(columns: F32) -> F64:
+    """What makes columns sum to one."""
+    return np.asarray(1.0 / np.maximum(topic_totals(columns), 1e-300), np.float64)
+
+
+def burstiness(found: Repeats) -> float:
     """The concentration A of documents around the memory of their topics, most probable for the slice."""
-    n_topics = memory.shape[1]
-    q = np.maximum(memory[found.terms, found.topics], 1e-12)
-    keep = found.counts > 0
-    lengths = np.bincount(
-        found.docs * n_topics + found.topics, weights=found.counts, minlength=n_docs * n_topics
-    )
-    lengths = lengths[lengths > 1]
+    lengths = found.lengths[found.lengths > 1]
     if not len(lengths):
         return _MOST_A
-    n = found.counts[keep]
-    often, n_once = n > 1, float((n == 1).sum())
-    n, q, once = n[often], q[keep][often], float(np.log(q[keep][~often]).sum())
+    n, q = found.times, found.shares
+    sizes, many = np.unique(lengths, return_counts=True)
 
     def surprise(log_a: float) -> float:
         a = math.exp(log_a)
         cells = gammaln(a * q + n) - gammaln(a * q)
-        own = n_once * log_a + once  # ln Gamma(a q + 1) - ln Gamma(a q) of terms used once
-        return -float(cells.sum() + own + (gammaln(a) - gammaln(a + lengths)).sum())
+        # ln Gamma(a q + 1) - ln Gamma(a q) of terms used once
+        own = found.n_once * log_a + found.once
+        return -float(cells.sum() + own + (many * (gammaln(a) - gammaln(a + sizes))).sum())
 
     bounds = (math.log(_LEAST_A), math.log(_MOST_A))
     best = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 0.01})
@@ -93,8 +98,8 @@ def burstiness(found: Repeats, memory: F64, n_docs: int) -> float:
 
 def drift(
     found: Repeats,
-    memory: F64,
-    n_docs: int,
+    counted: tuple[F32, NDArray[np.int32]],
+    memory: F32,
     burst: float,
     ids: I64,
     key: tuple[int, int],
@@ -103,43 +108,27 @@ def drift(
     """JSD of every topic's tokens from its memory, and what it is when nothing has changed.
 
     Terms that the memory expects less than once share a cell: with many rare terms the divergence of
-    any sample is large and says little. ``key`` = seed and number of the slice.
+    any sample is large and says little. ``counted`` = tokens of the slice's terms x topics, and the place
+    of every term among those, -1 where it has none; ``key`` = seed and number of the slice.
     """
-    n_terms, n_topics = memory.shape
-    counts = np.zeros((n_topics, n_terms))
-    np.add.at(counts, (found.topics, found.terms), found.counts)
-    lengths = np.zeros((n_topics, n_docs), np.int64)
-    np.add.at(lengths, (found.topics, found.docs), found.counts.astype(np.int64))
-    out = np.full((4, n_topics), np.nan)
+    sizes = found.lengths.sum(axis=1)
+    begin = np.concatenate(
+        [[0], np.cumsum(sizes + 2)]
+    )  # no more cells than tokens can be expected once
+    cells, counts = np.empty(begin[-1]), np.empty(begin[-1])
+    scale = inverse_sums(memory)
+    n = slices.cells_into(cells, counts, begin, memory, scale, sizes.astype(np.float64), *counted)
+    out, drawn = np.full((4, len(ids)), np.nan), np.empty((len(ids), N_NULL))
+    keys = (*key, (_ERROR, EXTRA))
 
     def work(lo: int, hi: int) -> None:
-        for k in range(lo, hi):
-            if counts[k].sum() > 0:
-                n_k = lengths[k][lengths[k] > 0]
-                out[:, k] = _drift(counts[k], memory[:, k], n_k, burst, int(ids[k]), key)
+        slices.drift_topics(
+            out, lo, hi, begin, n, cells, counts, found.lengths, burst, drawn, keys, ids
+        )
 
-    ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))]).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     each(work, ends, _CELL_COST * N_NULL)
     return Drift(*out)
-
-
-def _drift(
-    counts: F64, memory: F64, lengths: I64, burst: float, topic: int, key: tuple[int, int]
-) -> tuple[float, float, float, float]:
-    total = counts.sum()
-    own = memory * total >= _LEAST_EXPECTED
-    expected = np.append(memory[own], max(memory[~own].sum(), 1e-9))
-    expected /= expected.sum()
-    cells = np.append(counts[own], counts[~own].sum())
-    value = quiet.divergence(cells, total, expected)
-    n = len(expected)
-    table = np.empty(n), np.empty(n, np.int64)
-    alias.build_alias_into(*table, expected, np.empty(n, np.int64), np.empty(n, np.int64))
-    drawn = np.empty(N_NULL)
-    quiet.divergences(drawn, lengths, expected, table, burst, *key, topic)
-    logs = np.log(np.maximum(drawn, 1e-12))
-    affinity = np.sqrt(cells / total * expected).sum()
-    return value, drawn.mean(), max(logs.std(), 1e-3), math.sqrt(max(1.0 - affinity, 0.0))
 
 
 def explained(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
@@ -167,17 +156,14 @@ def emerging(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
     out = np.ones(len(docs))
     look = np.flatnonzero((docs >= LEAST_DOCS) & (docs > n_docs * expected))
     if len(look):
-        _tails_into(out, look, docs, n_docs, expected, certainty[look])
+        quiet.upper_tails(out, look, docs, n_docs, *_shape(expected[look], certainty[look]))
     return np.clip(out, 0.0, 1.0)
 
 
-def _tails_into(
-    out: F64, at: I64, docs: F64, n_docs: int, expected: F64, certainty: F64 | float
-) -> None:
-    share = np.clip(expected[at], 0.0, 1.0 - 1e-9)
-    quiet.upper_tails(
-        out, at, docs, n_docs, certainty * share + 0.5, certainty * (1.0 - share) + 0.5
-    )
+def _shape(expected: F64, certainty: F64 | float) -> tuple[F64, F64]:
+    """The parameters of a beta-binomial; half a document is added to what was seen, and to what was not."""
+    share = np.clip(expected, 0.0, 1.0 - 1e-9)
+    return certainty * share + 0.5, certainty * (1.0 - share) + 0.5
 
 
 def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
@@ -219,19 +205,24 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
     to the tail.
     """
     low, high = math.log(_LEAST_WORTH), math.log(max(certainty, _LEAST_WORTH))
-    at_least, more = np.ones(len(docs)), np.ones(len(docs))
     tail = _IN_TAIL / len(some)
 
-    def strayed(log_s: float) -> bool:
-        _tails_into(at_least, some, docs, n_docs, expected, math.exp(log_s))
-        _tails_into(more, some, docs + 1.0, n_docs, expected, math.exp(log_s))
-        return float((at_least[some] + more[some] < 2 * tail).mean()) > tail
+    def strayed(at: I64, log_s: float) -> I64:
+        """Terms in the tail; with a memory that is worth less there are never others."""
+        out = np.empty(len(at))
+        quiet.middle_tails(out, at, docs, n_docs, *_shape(expected[at], math.exp(log_s)))
+        return at[out < tail]
 
-    if not strayed(high):
+    out = strayed(some, high)
+    if len(out) <= _IN_TAIL:
         return certainty
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if strayed(middle) else (middle, high)
+        still = strayed(out, middle)
+        if len(still) > _IN_TAIL:
+            high, out = middle, still
+        else:
+            low = middle
     return math.exp(low)
 
 
@@ -248,14 +239,10 @@ def rejected(p: F64, level: float) -> NDArray[np.bool_]:
 
 def resampled_shares(doc_topic: F64, seed: int, slice_: int, n: int = 200) -> F64:
     """Shares of the topics among all tokens when documents are drawn anew: (n, topics)."""
-    n_docs = len(doc_topic)
-    lengths = doc_topic.sum(axis=1)
-    out = np.empty((n, doc_topic.shape[1]))
-    for i in range(n):
-        drawn = quiet.resample(n_docs, seed, slice_ * 65_536 + i)
-        total = max(float(drawn @ lengths), 1e-12)
-        out[i] = drawn @ doc_topic / total
-    return out
+    drawn = np.empty((n, len(doc_topic)))
+    quiet.resample(drawn, seed, slice_ * 65_536)
+    out = drawn @ doc_topic
+    return np.asarray(out / np.maximum(out.sum(axis=1, keepdims=True), 1e-12), np.float64)
 
 
 def usual_p(z: F64, past: F64) -> F64:

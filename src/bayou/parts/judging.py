@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayou.kernels import fold_in
-from bayou.parts import change, slots, tracking
+from bayou.parts import change, lineage, tracking
 from bayou.parts.lineage import Measured
 from bayou.parts.slots import State
-from bayou.parts.topics import F32, F64, I64, Each, Pairs, Tokens, expected_counts
+from bayou.parts.topics import F32, F64, I64, Each, expected_counts, log_likelihoods, topic_totals
+from bayou.parts.tracking import Here
 
 LEAST_SHARE = 1e-4  # log-odds of nothing are not defined
-EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
 FACTOR = 1.5  # least change of a share, up or down, that is told
 RISEN = 1.5  # times as many documents as expected: the least that makes a term emerge
 N_RECENT = 4  # slices whose scores judge the next ones
@@ -49,7 +48,9 @@ class Judged(NamedTuple):
     swings: F64
 
 
-def measured(found: tracking.Found, seed: int, step: int) -> tuple[Measured, tuple[F64, F64]]:
+def measured(
+    found: tracking.Found, here: Here, seed: int, step: int
+) -> tuple[Measured, tuple[F64, F64]]:
     """Shares with 95 % intervals over documents drawn anew; their log-odds, and variances of those."""
     docs = found.doc_topic.astype(np.float64)
     drawn = change.resampled_shares(docs, seed, step)
@@ -58,27 +59,21 @@ def measured(found: tracking.Found, seed: int, step: int) -> tuple[Measured, tup
     spread = np.asarray(_log_odds(drawn).var(axis=0), np.float64)
     spread += (FEW / max(len(docs), 1)) ** 2
     odds = _log_odds(share), spread
-    return Measured(found.term_topic.astype(np.float64), share, low, high), odds
+    tokens = topic_totals(found.term_topic)
+    seen = Measured(found.term_topic, here.terms, here.n_terms, tokens, share, low, high)
+    return seen, odds
 
 
-def likelihood(
-    found: tracking.Found, known: tracking.Prior, alpha: F64, pairs: Pairs, each: Each
-) -> float:
+def likelihood(found: tracking.Found, known: tracking.Prior, here: Here, each: Each) -> float:
     """ln p(w) of a slice under what was found in it, to choose between starts."""
-    rows = tracking.topic_rows(found.term_topic, known).astype(np.float32)
-    theta = found.doc_topic + alpha.astype(np.float32)
-    return float(np.nansum(_log_likelihoods(rows, theta, pairs, each)))
+    rows = tracking.topic_rows(found.term_topic, known)
+    theta = _shares(found.doc_topic, found.alpha)
+    return float(np.nansum(log_likelihoods(rows, theta, here.pairs, each)))
 
 
-def _log_likelihoods(rows: F32, theta: F32, pairs: Pairs, each: Each) -> F64:
-    theta = theta / theta.sum(axis=1, keepdims=True)
-    out = np.empty(pairs.n_docs)
-
-    def work(lo: int, hi: int) -> None:
-        fold_in.log_lik_rows(out, theta, tuple(pairs), lo, hi, rows)
-
-    each(work, pairs.indptr, 1.0 * rows.shape[1])
-    return out
+def _shares(doc_topic: F32, alpha: F64) -> F32:
+    theta = doc_topic + alpha.astype(np.float32)
+    return np.asarray(theta / theta.sum(axis=1, keepdims=True), np.float32)
 
 
 def _log_odds(share: F64) -> F64:
@@ -86,61 +81,66 @@ def _log_odds(share: F64) -> F64:
     return np.asarray(np.log(kept / (1.0 - kept)), np.float64)
 
 
-def smoothed(state: State, n_all: int | None = None) -> F32:
-    """The memory as topics that leave no term impossible; further ones up to ``n_all`` know nothing."""
+def smoothed(state: State, here: Here, n_all: int | None = None) -> F32:
+    """The memory of the slice's terms as topics that leave none impossible.
+
+    Further topics up to ``n_all`` know nothing.
+    """
     n_terms, n_topics = state.memory.shape
     size = np.maximum(state.tokens, 1.0)
-    out = np.full((n_terms, n_all or n_topics), 1.0 / n_terms)
-    memory = slots.normalised(state.memory) * size + state.beta
-    out[:, :n_topics] = memory / (size + n_terms * state.beta)
-    return out.astype(np.float32)
+    out = np.full((len(here.terms), n_all or n_topics), 1.0 / n_terms, np.float32)
+    mass = size + n_terms * state.beta
+    pull = size * change.inverse_sums(state.memory) / mass
+    out[:, :n_topics] = state.memory[here.terms] * pull.astype(np.float32)
+    out[:, :n_topics] += (state.beta / mass).astype(np.float32)
+    return out
 
 
 def judge(
     state: State,
-    pairs: Pairs,
-    tokens: Tokens,
+    here: Here,
     found: tracking.Found,
     seen: Measured,
     odds: tuple[F64, F64],
     p: SimpleNamespace,
-    seed: int,
+    key: tuple[int, int],
     each: Each,
 ) -> Judged:
-    """Test everything in a slice against the memory as it was before."""
-    n_topics, (n_terms, n_all) = len(state.ids), found.term_topic.shape
-    repeats = change.repeats(found.z, tokens, n_terms, n_all)
-    mine = repeats.topics < n_topics
-    known = change.Repeats(
-        repeats.docs[mine], repeats.topics[mine], repeats.terms[mine], repeats.counts[mine]
-    )
-    memory = slots.normalised(state.memory)
-    burst = change.burstiness(known, memory, pairs.n_docs)
-    key = (seed, state.step)
-    size = np.zeros(n_topics)
-    np.add.at(size, known.topics, known.counts)
+    """Test everything in a slice against the memory as it was before; ``key`` = seed and its number."""
+    known = change.repeats(found.z, here.tokens, state.memory[here.terms])
+    counted = _counted(found, here), here.place
+    burst = change.burstiness(known)
+    size = known.lengths.sum(axis=1).astype(np.float64)
     enough = (size >= p.min_tokens) & (state.silent == 0)
-    gap = change.drift(known, memory, pairs.n_docs, burst, state.ids, key, each)
+    gap = change.drift(known, counted, state.memory, burst, state.ids, key, each)
     expected, p_drift, ratios = _drift_p(gap, size * state.doubt, enough, state)
     excess = gap.value - expected
     drifted = change.rejected(np.where(enough, p_drift, np.nan), p.level) & (excess > p.min_effect)
     again = drifted & (state.alarmed > 0)
     is_new = drifted & ~again
     if again.any():
-        rows = state.rows.astype(np.float64)
-        step = change.drift(known, rows, pairs.n_docs, burst, state.ids, key, each)
+        step = change.drift(known, counted, state.rows, burst, state.ids, key, each)
         noise = size / np.maximum(state.tokens, 1.0)
         limits, p_step, _ = _drift_p(step, noise, enough, state)
         is_new |= (
             again & (p_step < p.level / max(enough.sum(), 1)) & (step.value - limits > p.min_effect)
         )
     p_share, swung, swings = _share_p(state, seen, odds, size, p)
-    p_terms, emerged = _terms_p(state, pairs, size, memory, p)
-    surprise, p_surprise = _surprise_p(state, pairs, each)
+    p_terms, emerged = _terms_p(state, here, size, p)
+    surprise, p_surprise = _surprise_p(state, here, each)
+    p_drift = np.where(enough, p_drift, np.nan)
     return Judged(
         gap, expected, p_drift, drifted, is_new, p_share, swung, p_terms, emerged, surprise, p_surprise,
         burst, ratios, swings,
     )  # fmt: skip
+
+
+def _counted(found: tracking.Found, here: Here) -> F32:
+    """Tokens of the last sweep by term of the slice and topic."""
+    n_terms, n_topics = found.term_topic.shape
+    cell = here.tokens.terms.astype(np.int64) * n_topics + found.z
+    counts = np.bincount(cell, minlength=n_terms * n_topics)
+    return counts.reshape(n_terms, n_topics).astype(np.float32)
 
 
 def _drift_p(
@@ -156,9 +156,9 @@ def _drift_p(
     pool = np.concatenate([state.ratios, ratios[enough]])
     pool = pool[np.isfinite(pool)]
     centre = max(float(np.median(pool)), 0.0) if len(pool) else 0.0
-    wide = 1.4826 * float(np.median(np.abs(pool - centre))) if len(pool) > 4 else EXTRA
+    wide = 1.4826 * float(np.median(np.abs(pool - centre))) if len(pool) > 4 else change.EXTRA
     within = float(np.nanmean(gap.spread[enough] ** 2)) if enough.any() else 0.0
-    between = max(wide**2 - within, EXTRA**2)
+    between = max(wide**2 - within, change.EXTRA**2)
     z = (ratios - centre) / np.sqrt(gap.spread**2 + between)
     expected = gap.expected * (1.0 + noise) * np.exp(centre)
     return expected, np.asarray(stats.norm.sf(z), np.float64), ratios[enough & np.isfinite(ratios)]
@@ -167,20 +167,29 @@ def _drift_p(
 def _share_p(
     state: State, seen: Measured, odds: tuple[F64, F64], size: F64, p: SimpleNamespace
 ) -> tuple[F64, I64, F64]:
-    """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores."""
+    """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores.
+
+    Shares are those among the topics that are awake before and after: where one is born, falls asleep or
+    wakes, all others have less or more of the whole, and that is no news of theirs. What spare topics have
+    may be that of a topic whose words are new, so that a fall must be one with it too.
+    """
     n = len(state.ids)
-    logit, doubt = odds[0][:n], odds[1][:n]
-    z = (logit - state.logit) / np.sqrt(doubt + state.logit_doubt + 1e-6)
-    usual = 1.0 / (1.0 + np.exp(-state.logit)) * max(size.sum(), 1.0)
-    enough = (np.maximum(size, usual) >= p.min_tokens) & (state.silent == 0)
+    usual, share = lineage.usual_share(state.logit), seen.share[:n]
+    steady = (state.silent == 0) & ~lineage.asleep(usual, share, seen.high[:n])
+    whole = max(share[steady].sum(), LEAST_SHARE)
+    before = _log_odds(usual / max(usual[steady].sum(), LEAST_SHARE))
+    now, most = _log_odds(share / whole), _log_odds((share + seen.share[n:].sum()) / whole)
+    now = np.where(now < before, np.minimum(most, before), now)
+    z = (now - before) / np.sqrt(odds[1][:n] + state.logit_doubt + 1e-6)
+    enough = (np.maximum(size, usual * max(size.sum(), 1.0)) >= p.min_tokens) & (state.silent == 0)
     p_share = np.where(enough, change.usual_p(z, state.swings), np.nan)
-    far = np.abs(logit - state.logit) > np.log(FACTOR)
+    far = np.abs(now - before) > np.log(FACTOR)
     swung = np.where(change.rejected(p_share, p.level) & far, np.sign(z), 0).astype(np.int64)
     return p_share, swung, z[enough]
 
 
 def _terms_p(
-    state: State, pairs: Pairs, size: F64, memory: F64, p: SimpleNamespace
+    state: State, here: Here, size: F64, p: SimpleNamespace
 ) -> tuple[F64, NDArray[np.bool_]]:
     """P-values of the terms' numbers of documents, and which of them emerge.
 
@@ -188,9 +197,10 @@ def _terms_p(
     a topic that grows does not make its terms emerge. Where all terms stray further than documents drawn
     one by one would (those of a slice may have one author), the memory is worth that much less.
     """
-    n_terms = len(state.usual)
-    docs = np.bincount(pairs.terms, minlength=n_terms).astype(np.float64)
-    today = memory @ size / max(size.sum(), 1.0)
+    n_terms, pairs = len(state.usual), here.pairs
+    docs = here.spread(np.bincount(pairs.terms).astype(np.float64))
+    now = size * change.inverse_sums(state.memory) / max(size.sum(), 1.0)
+    today = state.memory @ now.astype(np.float32)
     lift = np.where(state.usual > 0, today / np.maximum(state.usual, 1e-300), 1.0)
     share = np.clip(state.spread * np.clip(lift, 1.0, 5.0), 0.0, 1.0)
     certainty = change.worth(docs, pairs.n_docs, share, 1.0 / state.doc_doubt)
@@ -201,11 +211,11 @@ def _terms_p(
     return p_terms, rejected & (docs > RISEN * share * pairs.n_docs)
 
 
-def _surprise_p(state: State, pairs: Pairs, each: Each) -> tuple[F64, float]:
+def _surprise_p(state: State, here: Here, each: Each) -> tuple[F64, float]:
     """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual 5 %)."""
-    rows = smoothed(state)
-    theta = expected_counts(rows, state.alpha, pairs, each) + state.alpha.astype(np.float32)
-    out = _log_likelihoods(rows, theta, pairs, each)
+    rows, pairs = smoothed(state, here), here.pairs
+    theta = _shares(expected_counts(rows, state.alpha, pairs, each), state.alpha)
+    out = log_likelihoods(rows, theta, pairs, each)
     ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
     lengths = np.diff(ends)
     surprise = np.where(lengths > 0, -out / np.maximum(lengths, 1e-12), np.nan)
@@ -217,6 +227,20 @@ def _surprise_p(state: State, pairs: Pairs, each: Each) -> tuple[F64, float]:
     certainty = 1.0 / state.doc_doubt
     tail = stats.betabinom.sf(over - 1, len(spoken), UPPER * certainty, (1.0 - UPPER) * certainty)
     return surprise, float(tail) if over else 1.0
+
+
+def pooled(state: State, judged: Judged, tokens: F64) -> F64:
+    """Pseudo-tokens that the memory of each topic is worth beside a slice, by how still it has stood.
+
+    A slice of N tokens is off by what it diverges by chance, e; the memory by its own sampling error,
+    e N / M where it is worth M tokens, and by what the topic has changed: the divergence beyond both. Each
+    counts by one over its error, so the memory is N e / (e N / M + change) tokens.
+    """
+    chance, noise = judged.drift.expected, tokens * state.doubt
+    changed = np.maximum(judged.drift.value - chance * (1.0 + noise), 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worth = tokens * chance / (chance * noise + changed)
+    return np.where(np.isfinite(worth), worth, state.strength)
 
 
 def usual(state: State, odds: tuple[F64, F64], rho: float) -> State:
@@ -240,8 +264,8 @@ def noted(state: State, judged: Judged, rho: float) -> State:
     return state._replace(
         ratios=np.concatenate([state.ratios, judged.ratios])[-most:],
         swings=np.concatenate([state.swings, judged.swings])[-most:],
-        alarmed=judged.drifted.astype(np.int64),
-        leaning=judged.swung,
+        alarmed=np.where(np.isnan(judged.p_drift), state.alarmed, judged.drifted).astype(np.int64),
+        leaning=np.where(np.isnan(judged.p_share), state.leaning, judged.swung),
         hot=judged.emerged.astype(np.int64),
         surprise=surprise,
     )

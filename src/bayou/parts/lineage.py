@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayou.parts import slots
 from bayou.parts.slots import State
-from bayou.parts.topics import F64, I64
+from bayou.parts.topics import F32, F64, I64
 
 ASLEEP, AWAKE = (
     0.15,
@@ -40,21 +40,37 @@ class Event(NamedTuple):
 class Measured(NamedTuple):
     """What a slice says about every topic: the K of the state, then spares."""
 
-    counts: F64  # n_vk, V x (K + spares)
+    counts: F32  # n_vk, terms of the slice x (K + spares)
+    terms: I64  # their columns in the model
+    n_terms: int  # of the model
+    tokens: F64  # n_k
     share: F64
     low: F64
     high: F64
 
+    def of(self, topics: int | I64) -> F32:
+        """n_vk of one topic or of several over all terms of the model."""
+        rows = self.counts[:, topics]
+        out = np.zeros((self.n_terms, *rows.shape[1:]), np.float32)
+        out[self.terms] = rows
+        return out
 
-def hellinger(one: F64, many: F64) -> F64:
-    """Distances of a distribution to the columns of a matrix."""
-    affinity = np.sqrt(one) @ np.sqrt(many)
+
+def hellinger(one: F32, many: F32) -> F64:
+    """Distances of counts, as a distribution, to the columns of a matrix, as distributions."""
+    mass = one.sum(dtype=np.float64) * many.sum(axis=0, dtype=np.float64)
+    affinity = (np.sqrt(one) @ np.sqrt(many)) / np.sqrt(np.maximum(mass, 1e-300))
     return np.asarray(np.sqrt(np.maximum(1.0 - affinity, 0.0)), np.float64)
 
 
 def usual_share(logit: F64) -> F64:
     """The share whose log-odds these are."""
     return np.asarray(1.0 / (1.0 + np.exp(-logit)), np.float64)
+
+
+def asleep(usual: F64, share: F64, high: F64) -> NDArray[np.bool_]:
+    """Topics that have next to nothing of their usual shares."""
+    return np.asarray((share < ASLEEP * usual) & (high < 2 * ASLEEP * usual))
 
 
 def sleepers(
@@ -65,13 +81,14 @@ def sleepers(
     Only a slice in which a topic would usually have ``min_tokens`` can say that it sleeps.
     """
     events, gone, silent = [], [], state.silent.copy()
-    usual, n_tokens = usual_share(state.logit), seen.counts.sum()
+    usual, n_tokens, n = usual_share(state.logit), seen.tokens.sum(), len(state.ids)
+    faint = asleep(usual, seen.share[:n], seen.high[:n])
     for k in range(state.n_fixed, len(state.ids)):
         before, now = float(usual[k]), float(seen.share[k])
         about = (int(state.ids[k]), k, before, now, -1, np.nan)
         if before * n_tokens < min_tokens:
             continue
-        if silent[k] == 0 and now < ASLEEP * before and seen.high[k] < 2 * ASLEEP * before:
+        if silent[k] == 0 and faint[k]:
             silent[k] = 1
             events.append(Event("dormant", *about))
         elif silent[k] > 0 and now > AWAKE * before:
@@ -95,10 +112,10 @@ def absorbed(
     """
     if not any(event.kind == "dormant" for event in events):
         return events, []
-    memory, out, gone = slots.normalised(state.memory), [], []
-    totals = seen.counts[:, : len(state.ids)].sum(axis=0)
+    memory, out, gone = state.memory, [], []
+    totals = seen.tokens[: len(state.ids)]
     heirs = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
-    now = slots.normalised(seen.counts[:, heirs])
+    now = seen.of(heirs)
     for event in events:
         k = event.column
         others = np.flatnonzero(heirs != k)
@@ -117,9 +134,12 @@ def absorbed(
 
 def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[Event], list[int]]:
     """Topics equal in two slices in a row, the larger keeping its id: whom each is near, events, columns."""
-    totals = seen.counts[:, : len(state.ids)].sum(axis=0)
+    totals = seen.tokens[: len(state.ids)]
     large = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
-    roots, usual = np.sqrt(slots.normalised(seen.counts[:, large])), usual_share(state.logit)
+    usual = usual_share(state.logit)
+    roots = np.sqrt(
+        seen.counts[:, large] * (1.0 / np.maximum(totals[large], 1e-30)).astype(np.float32)
+    )
     gaps = np.sqrt(np.maximum(1.0 - roots.T @ roots, 0.0))
     np.fill_diagonal(gaps, 1.0)
     near, events, gone = np.full(len(state.ids), -1, np.int64), [], []
@@ -139,11 +159,11 @@ def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[
     return near, events, gone
 
 
-def origin(state: State, now: F64) -> tuple[str, int, float]:
+def origin(state: State, now: F32) -> tuple[str, int, float]:
     """What a new topic is: revived (which of the archive), split (from which column) or born; distance."""
     if state.archive.shape[1]:
-        gap = hellinger(now, slots.normalised(state.archive))
+        gap = hellinger(now, state.archive)
         if gap.min() < KNOWN:
             return "revived", int(gap.argmin()), float(gap.min())
-    gap = hellinger(now, slots.normalised(state.memory))
+    gap = hellinger(now, state.memory)
     return ("split" if gap.min() < KIN else "born"), int(gap.argmin()), float(gap.min())

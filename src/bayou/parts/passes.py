@@ -15,13 +15,14 @@ from bayou.kernels import em as kernels
 from bayou.kernels import fixed_sweep
 from bayou.parts import em, sampler, topics
 from bayou.parts.topics import F32, F64, U16, Each, Pairs
-from bayou.parts.tracking import Found, How, Prior, learned, snapshot
+from bayou.parts.tracking import APART, Found, Here, How, Prior, gibbs, relearned, snapshot
 
 ONLINE = 3  # passes in mini-batches of a slice that starts from noise
 BATCHES = 64  # of such a pass, at most
 RESTED = 0.005  # share of the tokens that move in a pass at rest
-LEARN, MOST = 3, 2  # passes between two steps of beta, and such steps; one more comes at the end
+EARLY = 2  # passes over a first slice before its priors are learned
 SETTLE = 2  # sampled sweeps that make one draw of the tokens from the estimate
+LEVEL = 50  # exact sweeps over a first slice in which alpha is learned
 DRAWS = 12  # sampled sweeps whose mean is the answer
 FOLD = 5  # steps of a document under the topics that it starts with
 
@@ -35,55 +36,92 @@ class Work(NamedTuple):
     docs: F32  # n_dk
 
 
+class Rest(NamedTuple):
+    """Where the passes over a slice are: a point estimate, and how to go on."""
+
+    work: Work
+    chain: sampler.Chain
+    counts: F32  # n_vk
+    known: Prior
+    how: How
+
+
 def infer(
-    pairs: Pairs, known: Prior, how: How, begin: F32 | None, seed: int, each: Each
+    here: Here, known: Prior, how: How, begin: F32, seed: int, each: Each
 ) -> tuple[Found, Prior]:
     """Topics of a slice, and the prior that they were found under: beta may have been learned.
 
-    ``begin`` (terms x topics) are topics that documents start under; None is noise.
+    ``begin`` (terms x topics) are topics that documents start under.
     """
-    n_terms, n_topics = known.rows.shape
-    there, terms = np.unique(pairs.terms, return_inverse=True)
-    ends, times = topics.writable(pairs.indptr), topics.writable(pairs.counts)
-    mine = Pairs(ends, terms.astype(np.int32), times)
-    inner = known._replace(rows=known.rows[there])
-    (batch,) = em.make_batches(mine, 1, len(there))
+    rest = started(here, known, how, begin, seed, each)
+    return sampled(passed(rest, each, how.n_sweeps), here, each)
+
+
+def best(
+    here: Here, known: Prior, how: How, begin: F32 | None, seeds: list[int], each: Each
+) -> tuple[Found, Prior]:
+    """The same for a first slice: the best of several starts, from noise where there is no ``begin``."""
+    tries = [_tried(started(here, known, how, begin, s, each), here, each) for s in seeds]
+    scores = [log_likelihood(rest, each) for rest in tries] if len(tries) > 1 else [0.0]
+    return sampled(tries[int(np.argmax(scores))], here, each)
+
+
+def _tried(rest: Rest, here: Here, each: Each) -> Rest:
+    """Passes from a start, with priors that fit the first few of them."""
+    n = rest.how.n_sweeps
+    rest = passed(rest, each, min(EARLY, n))
+    known, how = rest.known, rest.how
+    if how.learns or how.learns_alpha:
+        known, how = relearned(_drawn(rest, each), rest.chain, known, how, here.n_terms, each)
+    return passed(rest._replace(known=known, how=how), each, max(n - EARLY, 0))
+
+
+def started(here: Here, known: Prior, how: How, begin: F32 | None, seed: int, each: Each) -> Rest:
+    """Counts to begin with, from the topics ``begin`` or from noise."""
+    n_rows, n_topics = known.rows.shape
+    (batch,) = em.make_batches(here.pairs, 1, n_rows)
     scratch = em.make_scratch([batch], n_topics)
     if begin is None:
-        work = Work(mine, batch, scratch, em.level_documents(mine, n_topics))
-        counts = _from_noise(work, inner, how, seed, each)
+        work = Work(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
+        counts = _from_noise(work, known, how, seed, each)
     else:
-        rows = _apart(begin[there], seed)
-        docs = topics.expected_counts(rows, how.alpha, mine, each, max_iter=FOLD)
-        work = Work(mine, batch, scratch, docs)
+        rows = _apart(begin, seed)
+        docs = topics.expected_counts(rows, how.alpha, here.pairs, each, max_iter=FOLD)
+        work = Work(here.pairs, batch, scratch, docs)
         counts = _pass(work, rows, np.ones(n_topics), how.alpha, each)
-    chain = sampler.make_chain(topics.tokens_of(mine), len(there), seed)
-    for i in range(how.n_sweeps):
-        if how.learns and i % LEARN == LEARN - 1 and i < MOST * LEARN:
-            z = _drawn(chain, work, counts, inner, how.alpha, each)
-            inner = _learned(z, chain, inner, n_terms, each)
+    return Rest(work, sampler.make_chain(here.tokens, n_rows, seed), counts, known, how)
+
+
+def passed(rest: Rest, each: Each, n: int) -> Rest:
+    """The estimate after ``n`` passes, or as many as move anything."""
+    work, _, counts, known, how = rest
+    least = 2 * RESTED * work.pairs.n_tokens
+    for _ in range(n):
         before = counts
-        counts = _pass(work, *_smoothed(before, inner), how.alpha, each)
-        if float(np.abs(counts - before).sum(dtype=np.float64)) < 2 * RESTED * pairs.n_tokens:
+        counts = _pass(work, *_smoothed(before, known), how.alpha, each)
+        if float(np.abs(counts - before).sum()) < least:
             break
-    z = _drawn(chain, work, counts, inner, how.alpha, each)
-    if how.learns:
-        inner = _learned(z, chain, inner, n_terms, each)
-    counts, docs = _sampled(z, chain, inner, how.alpha, each)
-    out = np.zeros((n_terms, n_topics), np.float32)
-    out[there] = counts
-    by = (inner.beta - known.beta) * known.gain
-    known = Prior(known.rows + by, inner.mass, known.gain, inner.beta)
-    return Found(out, docs, z), known
+    return rest._replace(counts=counts)
 
 
-def _learned(z: U16, chain: sampler.Chain, known: Prior, n_terms: int, each: Each) -> Prior:
-    """The prior with a beta that fits the tokens better."""
-    counts = sampler.count_terms(z[:, None], chain, len(known.mass), each)
-    return learned(known, counts, n_terms)
+def sampled(rest: Rest, here: Here, each: Each) -> tuple[Found, Prior]:
+    """The mean of a few sampled sweeps that begin at the point estimate."""
+    _, chain, _, known, how = rest
+    z = _drawn(rest, each)
+    known, how = relearned(z, chain, known, how, here.n_terms, each)
+    step = SETTLE
+    while how.learns_alpha and step < LEVEL:
+        step += 1
+        gibbs(z, chain, how.alpha, known, step, each)
+        if step % APART == 0:
+            known, how = relearned(z, chain, known, how, here.n_terms, each)
+    counts, docs = _sampled(z, chain, known, how.alpha, step, each)
+    return Found(counts, docs, z, how.alpha), known
 
 
-def _sampled(z: U16, chain: sampler.Chain, known: Prior, alpha: F64, each: Each) -> tuple[F32, F32]:
+def _sampled(
+    z: U16, chain: sampler.Chain, known: Prior, alpha: F64, done: int, each: Each
+) -> tuple[F32, F32]:
     """Means of n_vk and n_dk over a few sampled sweeps, which move ``z``.
 
     A point estimate gives a little of every token to topics that have nothing to do with it.
@@ -94,7 +132,7 @@ def _sampled(z: U16, chain: sampler.Chain, known: Prior, alpha: F64, each: Each)
     docs = np.zeros((n_docs, n_topics), np.float32)
     for step in range(DRAWS):
         if step:
-            snapshot(z, chain, alpha, known, single, SETTLE + step, each)
+            snapshot(z, chain, alpha, known, single, done + step, each)
         sampler.count_terms(z[:, None], chain, n_topics, each, counts)
         fixed_sweep.count_docs(docs, z, chain.tokens.indptr, 0, n_docs, share)
     return counts * share, docs
@@ -102,7 +140,7 @@ def _sampled(z: U16, chain: sampler.Chain, known: Prior, alpha: F64, each: Each)
 
 def _smoothed(counts: F32, known: Prior) -> tuple[F32, F64]:
     """n_vk + b_vk, and one over its sums over all terms."""
-    totals = counts.sum(axis=0, dtype=np.float64)
+    totals = topics.topic_totals(counts)
     rows = counts * known.gain.astype(np.float32) + known.rows.astype(np.float32)
     return rows, 1.0 / (known.gain * totals + known.mass)
 
@@ -113,6 +151,7 @@ def _apart(rows: F32, seed: int) -> F32:
     if len(flat) > 1:
         noise = np.empty((len(rows), len(flat)), np.float32)
         kernels.noise_terms(noise, np.ones(len(rows)), 0, len(rows), seed)
+        rows = rows.copy()
         rows[:, flat] *= noise
     return rows
 
@@ -147,14 +186,22 @@ def _pass(work: Work, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
     return out
 
 
-def _drawn(
-    chain: sampler.Chain, work: Work, counts: F32, known: Prior, alpha: F64, each: Each
-) -> U16:
+def _drawn(rest: Rest, each: Each) -> U16:
     """Topics of single tokens, near the estimate: expected counts are no counts of anything."""
+    work, chain, counts, known, how = rest
     smooth, inverse = _smoothed(counts, known)
     rows = smooth * inverse.astype(np.float32)
-    z = np.ascontiguousarray(sampler.start_from(chain, rows, work.docs, alpha, 0, each)[:, 0])
+    z = np.ascontiguousarray(sampler.start_from(chain, rows, work.docs, how.alpha, 0, each)[:, 0])
     single = known.rows.astype(np.float32)
     for step in range(1, SETTLE + 1):
-        snapshot(z, chain, alpha, known, single, step, each)
+        snapshot(z, chain, how.alpha, known, single, step, each)
     return z
+
+
+def log_likelihood(rest: Rest, each: Each) -> float:
+    """ln p(w) of a slice under the point estimate, to choose between starts."""
+    smooth, inverse = _smoothed(rest.counts, rest.known)
+    theta = rest.work.docs + rest.how.alpha.astype(np.float32)
+    theta /= theta.sum(axis=1, keepdims=True)
+    rows = smooth * inverse.astype(np.float32)
+    return float(np.nansum(topics.log_likelihoods(rows, theta, rest.work.pairs, each)))

@@ -42,33 +42,16 @@ def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 
     """
     n_terms = len(term_topic)
     totals = term_topic.sum(axis=0, dtype=np.float64)
-    counts = term_topic[term_topic > 1e-6]
-    none = np.zeros_like(counts, np.float64)
-    return learned_floor(
-        beta, counts, none, totals, np.full(len(totals), n_terms * beta), n_terms, n_iter
-    )
-
-
-def learned_floor(
-    beta: float,
-    counts: NDArray[np.float32],
-    pull: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    n_terms: int,
-    n_iter: int = 5,
-) -> float:
-    """beta of the priors beta + pull_vk of topics over terms, after a few steps of the same fixed point.
-
-    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). ``counts``
-    and ``pull`` are of the cells that have any, ``totals`` [N_k] and ``mass`` [B_k] of the topics.
-    """
+    counts = term_topic[term_topic > 1e-6].astype(np.float64)
     if not len(counts):
         return beta
-    n, held = counts.astype(np.float64), mass - n_terms * beta
     for _ in range(n_iter):
-        own, whole = pull + beta, held + n_terms * beta
-        rise = float((digamma(n + own) - digamma(own)).sum())
-        fall = n_terms * float((digamma(totals + whole) - digamma(whole)).sum())
-        beta = float(np.clip(beta * rise / (fall + 1.0), _LEAST, _MOST))
+        rise = float((digamma(counts + beta) - digamma(beta)).sum())
+        fall = n_terms * float((digamma(totals + n_terms * beta) - digamma(n_terms * beta)).sum())
+        beta = bounded(beta * rise / (fall + 1.0))
     return beta
+
+
+def bounded(value: float) -> float:
+    """A parameter within the bounds that keep it from running off."""
+    return min(max(value, _LEAST), _MOST)

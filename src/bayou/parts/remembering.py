@@ -6,22 +6,31 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayou.parts import judging, prior, slots, tracking
+from bayou.parts import judging, prior, tracking
+from bayou.parts.memory import all_rows, blend, estimated_strength
 from bayou.parts.slots import State
-from bayou.parts.topics import F32, F64, Pairs
+from bayou.parts.topics import F32, F64, topic_totals
+from bayou.parts.tracking import Here
 
 
-def remembered(counts: F32, phi: F64) -> F64:
-    """Counts as distributions; a topic without tokens is remembered as its prior has it."""
-    totals = counts.sum(axis=0, dtype=np.float64)
-    return np.asarray(np.where(totals > 0, slots.normalised(counts), phi), np.float64)
+def begun(found: tracking.Found, rows: F32, here: Here, p: SimpleNamespace) -> F32:
+    """The memory after the first slice: its counts, as distributions unless they are the scale.
+
+    A topic without tokens is remembered as its prior has it, which is in ``rows``.
+    """
+    if p.scale == "counts":
+        return here.spread(found.term_topic * np.float32(p.rho))
+    totals = topic_totals(found.term_topic)
+    inverse = np.where(totals > 0, 1.0 / np.maximum(totals, 1e-30), 0.0).astype(np.float32)
+    counts = here.spread(found.term_topic * inverse)
+    return np.where(totals > 0, counts, rows)
 
 
 def moved(
     state: State,
     found: tracking.Found,
-    known: tracking.Prior,
-    pairs: Pairs,
+    here: Here,
+    judged: judging.Judged,
     odds: tuple[F64, F64],
     p: SimpleNamespace,
 ) -> State:
@@ -31,57 +40,66 @@ def moved(
     that was absent would fade into it.
     """
     n_topics = len(state.ids)
-    counts = found.term_topic[:, :n_topics]
-    tokens = counts.sum(axis=0, dtype=np.float64)
+    counts = np.ascontiguousarray(found.term_topic[:, :n_topics])
+    tokens = topic_totals(counts)
     held = np.arange(n_topics) < state.n_fixed
     rho = np.where(held, 0.0, 1.0 / p.window if p.window else p.rho)
     memory, past, pull = state.memory, state.past, state.strength
     if p.scale == "counts":
-        moved = (1.0 - rho) * memory + rho * counts
-        memory = np.where(held, memory, moved).astype(np.float32)
+        memory = memory * (1.0 - rho).astype(np.float32)
+        memory[here.terms] += counts * rho.astype(np.float32)
         pull = float(memory.sum(axis=0).mean())
+    elif p.window:
+        now = blend(memory, counts, here, pull, np.ones(n_topics))
+        past = np.concatenate([past, now[None]])[-p.window :]
+        memory = np.where(held, memory, past.mean(axis=0)).astype(np.float32)
     else:
-        seen = _posterior_mean(counts, memory, pull)
-        if p.window:
-            past = np.concatenate([past, seen[None].astype(np.float32)])[-p.window :]
-            memory = np.where(held, memory, past.mean(axis=0)).astype(np.float32)
-        else:
-            memory = tracking.blend(memory, seen, rho)
+        memory = blend(memory, counts, here, pull, rho)
     step = rho * tokens / np.maximum(pull + tokens, 1e-12)
     doubt = (1.0 - step) ** 2 * state.doubt + step**2 / np.maximum(tokens, 1.0)
     strength = state.strength
     if p.strength == "estimate" and tokens.sum() > 0:
-        free = ~held
-        strength = tracking.estimated_strength(counts[:, free], state.memory[:, free], state.beta)
+        free, before = ~held, state.memory
+        strength = estimated_strength(here.spread(counts)[:, free], before[:, free], state.beta)
     alpha = state.alpha
     if p.learn_alpha:
         learned = prior.learned_alpha(alpha, found.doc_topic[:, :n_topics])
         alpha = (1.0 - p.rho) * alpha + p.rho * learned
     state = state._replace(
-        memory=memory, past=past, rows=tracking.topic_rows(counts, known).astype(np.float32),
+        memory=memory, past=past, rows=_reported(state, counts, here, judged, p),
         doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=strength, alpha=alpha,
-        step=state.step + 1, n_seen=state.n_seen + pairs.n_docs,
+        step=state.step + 1, n_seen=state.n_seen + here.pairs.n_docs,
     )  # fmt: skip
-    return judging.usual(counted(state, pairs, p.rho), odds, p.rho)
+    return judging.usual(counted(state, here, p.rho), odds, p.rho)
 
 
-def _posterior_mean(counts: F32, memory: F32, strength: float) -> F64:
-    """(n + S m) / (N + S); the memory itself where both are nothing."""
-    mass = counts.sum(axis=0, dtype=np.float64) + strength
-    mean = (counts + strength * memory.astype(np.float64)) / np.maximum(mass, 1e-300)
-    return np.asarray(np.where(mass > 0, mean, memory), np.float64)
+def _reported(
+    state: State, counts: F32, here: Here, judged: judging.Judged, p: SimpleNamespace
+) -> F32:
+    """phi of the slice: counts and memory together.
+
+    A strength that is given is that of the memory here too; otherwise each topic has what it has earned.
+    """
+    earned = p.strength is None and p.scale == "strength"
+    pull = judging.pooled(state, judged, topic_totals(counts)) if earned else state.strength
+    held = np.arange(len(state.ids)) < state.n_fixed
+    gain = np.ones(len(held))
+    if p.fixed_strength is None:
+        gain[held] = 0.0
+    pull = np.where(held, p.fixed_strength or 0.0, pull)
+    return all_rows(counts, here, state.memory, pull, state.beta, gain)
 
 
-def counted(state: State, pairs: Pairs, rho: float) -> State:
+def counted(state: State, here: Here, rho: float) -> State:
     """Usual shares of terms among tokens and documents, and when each was met last."""
-    n_terms = len(state.usual)
+    pairs = here.pairs
     if not pairs.n_tokens:
         return state
-    shares = np.bincount(pairs.terms, weights=pairs.counts, minlength=n_terms) / pairs.n_tokens
-    docs = np.bincount(pairs.terms, minlength=n_terms) / pairs.n_docs
-    return state._replace(
-        usual=(1.0 - rho) * state.usual + rho * shares,
-        spread=(1.0 - rho) * state.spread + rho * docs,
-        doc_doubt=(1.0 - rho) ** 2 * state.doc_doubt + rho**2 / pairs.n_docs,
-        last=np.where(docs > 0, state.step, state.last),
-    )
+    shares = np.bincount(pairs.terms, weights=pairs.counts) / pairs.n_tokens
+    docs = np.bincount(pairs.terms) / pairs.n_docs
+    usual, spread, last = (1.0 - rho) * state.usual, (1.0 - rho) * state.spread, state.last.copy()
+    usual[here.terms] += rho * shares
+    spread[here.terms] += rho * docs
+    last[here.terms] = state.step
+    doubt = (1.0 - rho) ** 2 * state.doc_doubt + rho**2 / pairs.n_docs
+    return state._replace(usual=usual, spread=spread, doc_doubt=doubt, last=last)

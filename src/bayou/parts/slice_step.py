@@ -8,15 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import rng
-from bayou.parts import judging, lineage, passes, remembering, slots, spectral, tracking
+from bayou.parts import judging, lineage, memory, passes, remembering, slots, spectral, tracking
 from bayou.parts.judging import Judged
 from bayou.parts.lineage import Event, Measured
 from bayou.parts.slots import State
-from bayou.parts.topics import F32, F64, Each, Pairs, tokens_of
+from bayou.parts.topics import F32, F64, Each, Pairs, topic_totals
+from bayou.parts.tracking import Here
 
 SWEEPS = {"fast": 3, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
 FROM_NOISE = 10  # times as many passes over a first slice, which has no memory to start at
 FIRST_BETA = 0.01  # where learning it begins
+SPARE = 0.1  # most that a document expects of a spare topic beforehand, in tokens
 BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
 
 
@@ -46,29 +48,45 @@ def first(
 
     ``fixed`` is terms x fixed topics; ``step`` is how many slices without tokens came before.
     """
-    n_terms = len(fixed)
-    n_topics, n_fixed = len(alpha), fixed.shape[1]
-    known = tracking.flat_prior(n_terms, n_topics, FIRST_BETA if p.beta is None else float(p.beta))
+    here, n_topics, n_fixed = tracking.here_of(pairs, len(fixed)), len(alpha), fixed.shape[1]
+    beta = FIRST_BETA if p.beta is None else float(p.beta)
+    known = tracking.flat_prior(len(here.terms), n_topics, beta, here.n_terms)
     if n_fixed:
-        known = _with_fixed(known, fixed, p)
+        known = _with_fixed(known, fixed[here.terms], p, here.n_terms)
     begin = (known.rows / known.mass).astype(np.float32) if n_fixed else None
     if p.start == "spectral":
-        solved = spectral.lda_start(pairs, n_terms, n_topics - n_fixed, seed)
+        solved = spectral.lda_start(pairs, here.n_terms, n_topics - n_fixed, seed)
         rows = solved / np.maximum(solved.sum(axis=0), np.float32(1e-30))
-        begin = np.ascontiguousarray(np.hstack([fixed, rows]), dtype=np.float32)
-    how, best = _how(alpha, p), -np.inf
-    if p.inference == "fast" and p.n_sweeps is None:
-        how = how._replace(n_sweeps=FROM_NOISE * how.n_sweeps)
-    for start in range(p.n_starts):
-        tried, under = _infer(pairs, known, how, begin, slice_seed(seed, step, start), each)
-        score = judging.likelihood(tried, under, alpha, pairs, each)
-        if start == 0 or score > best:
-            (found, kept), best = (tried, under), score
-    state = _begun(found, kept, alpha, fixed, p)
-    state = remembering.counted(state, pairs, 1.0)
-    seen, (logit, doubt) = judging.measured(found, seed, step)
+        begin = np.ascontiguousarray(np.hstack([fixed, rows])[here.terms], dtype=np.float32)
+    how = _how(alpha, p)._replace(learns_alpha=p.alpha is None)
+    seeds = [slice_seed(seed, step, start) for start in range(p.n_starts)]
+    found, known = _best(here, known, how, begin, seeds, p, each)
+    state = _begun(found, known, fixed, here, p)
+    state = remembering.counted(state, here, 1.0)
+    seen, (logit, doubt) = judging.measured(found, here, seed, step)
     state = state._replace(logit=logit, logit_doubt=doubt, n_seen=pairs.n_docs, step=step + 1)
     return Step(state, state, seen, None, found.doc_topic, [], {})
+
+
+def _best(
+    here: Here,
+    known: tracking.Prior,
+    how: tracking.How,
+    begin: F32 | None,
+    seeds: list[int],
+    p: SimpleNamespace,
+    each: Each,
+) -> tuple[tracking.Found, tracking.Prior]:
+    """A first slice as the best of several starts has it."""
+    if p.inference != "fast":
+        tries = [tracking.infer(here, known, how, begin, seed, each) for seed in seeds]
+        if len(tries) == 1:
+            return tries[0]
+        scores = [judging.likelihood(*one, here, each) for one in tries]
+        return tries[int(np.argmax(scores))]
+    if p.n_sweeps is None:
+        how = how._replace(n_sweeps=FROM_NOISE * how.n_sweeps)
+    return passes.best(here, known, how, begin, seeds, each)
 
 
 def _how(alpha: F64, p: SimpleNamespace) -> tracking.How:
@@ -77,45 +95,33 @@ def _how(alpha: F64, p: SimpleNamespace) -> tracking.How:
     return tracking.How(alpha, n_sweeps, burn_in, p.inference, p.beta is None)
 
 
-def _infer(
-    pairs: Pairs,
-    known: tracking.Prior,
-    how: tracking.How,
-    begin: F32 | None,
-    seed: int,
-    each: Each,
-) -> tuple[tracking.Found, tracking.Prior]:
-    if how.inference == "fast":
-        return passes.infer(pairs, known, how, begin, seed, each)
-    return tracking.infer(tokens_of(pairs), known, how, begin, seed, each)
-
-
-def _with_fixed(known: tracking.Prior, fixed: F32, p: SimpleNamespace) -> tracking.Prior:
+def _with_fixed(
+    known: tracking.Prior, fixed: F32, p: SimpleNamespace, n_terms: int
+) -> tracking.Prior:
     rows, mass, gain = (np.array(part) for part in known[:3])
-    pull = np.full(fixed.shape[1], np.inf if p.fixed_strength is None else p.fixed_strength)
-    held = tracking.make_prior(fixed, pull, known.beta, np.ones(fixed.shape[1], bool))
     n = fixed.shape[1]
+    pull = np.full(n, np.inf if p.fixed_strength is None else p.fixed_strength)
+    whole = np.ones(n), n_terms
+    held = tracking.make_prior(fixed, pull, known.beta, np.ones(n, bool), whole)
     rows[:, :n], mass[:n], gain[:n] = held.rows, held.mass, held.gain
     return tracking.Prior(rows, mass, gain, known.beta)
 
 
 def _begun(
-    found: tracking.Found, known: tracking.Prior, alpha: F64, fixed: F32, p: SimpleNamespace
+    found: tracking.Found, known: tracking.Prior, fixed: F32, here: Here, p: SimpleNamespace
 ) -> State:
-    n_terms, n_topics = found.term_topic.shape
-    n_fixed, tokens = fixed.shape[1], found.term_topic.sum(axis=0, dtype=np.float64)
-    phi = tracking.topic_rows(found.term_topic, known)
-    memory = np.array(
-        found.term_topic if p.scale == "counts" else remembering.remembered(found.term_topic, phi)
-    )
-    if p.scale == "counts":
-        memory = memory * p.rho
-    memory[:, :n_fixed] = fixed
+    n_terms, n_topics = here.n_terms, found.term_topic.shape[1]
+    n_fixed, tokens = fixed.shape[1], topic_totals(found.term_topic)
+    before = np.hstack([fixed, np.zeros((n_terms, n_topics - n_fixed), np.float32)])
+    pull = np.where(np.arange(n_topics) < n_fixed, p.fixed_strength or 0.0, 0.0)
+    rows = memory.all_rows(found.term_topic, here, before, pull, known.beta, known.gain)
+    kept = remembering.begun(found, rows, here, p)
+    kept[:, :n_fixed] = fixed
     zeros, whole = np.zeros(n_topics), np.zeros(n_topics, np.int64)
     return State(
         step=0, n_seen=0, n_ids=n_topics, n_fixed=n_fixed, strength=0.0, doc_doubt=1.0, beta=known.beta,
-        memory=memory.astype(np.float32), past=memory[None].astype(np.float32)[: 1 if p.window else 0],
-        rows=phi.astype(np.float32), alpha=alpha, ids=np.arange(n_topics), silent=whole,
+        memory=kept, past=kept[None][: 1 if p.window else 0], rows=rows, alpha=found.alpha,
+        ids=np.arange(n_topics), silent=whole,
         doubt=np.where(np.arange(n_topics) < n_fixed, 0.0, 1.0 / np.maximum(tokens, 1.0)), tokens=tokens,
         logit=zeros, logit_doubt=zeros, alarmed=whole, leaning=whole, near=whole - 1,
         usual=np.zeros(n_terms), spread=np.zeros(n_terms), last=np.zeros(n_terms, np.int64),
@@ -127,21 +133,21 @@ def _begun(
 
 def following(state: State, pairs: Pairs, p: SimpleNamespace, seed: int, each: Each) -> Step:
     """A slice after the first: everything is measured against the memory before that moves on."""
-    tokens, n_topics = tokens_of(pairs), len(state.ids)
-    if not len(tokens.terms):
+    n_topics, here = len(state.ids), tracking.here_of(pairs, len(state.memory))
+    if not len(here.tokens.terms):
         return _nothing(state, pairs)
-    known = _prior(state, pairs.n_tokens, p)
+    known = _prior(state, here, p)
     state = state._replace(strength=_pull(state, pairs.n_tokens, p))
-    spares = tracking.with_spares(known, _n_spares(state, p))
-    alpha = np.append(state.alpha, np.full(len(spares.mass) - n_topics, state.alpha.mean()))
-    begin, own = judging.smoothed(state, len(alpha)), slice_seed(seed, state.step)
-    found, spares = _infer(pairs, spares, _how(alpha, p), begin, own, each)
-    rows, mass, gain = (part[..., :n_topics] for part in spares[:3])
-    known = tracking.Prior(rows, mass, gain, spares.beta)
+    known = tracking.with_spares(known, _n_spares(state, p), here.n_terms)
+    shy = min(float(state.alpha.mean()), SPARE)
+    alpha = np.append(state.alpha, np.full(len(known.mass) - n_topics, shy))
+    begin, own = judging.smoothed(state, here, len(alpha)), slice_seed(seed, state.step)
+    infer = passes.infer if p.inference == "fast" else tracking.infer
+    found, known = infer(here, known, _how(alpha, p), begin, own, each)
     state = state._replace(beta=known.beta)
-    seen, odds = judging.measured(found, seed, state.step)
-    judged = judging.judge(state, pairs, tokens, found, seen, odds, p, seed, each)
-    after = remembering.moved(state, found, known, pairs, odds, p)
+    seen, odds = judging.measured(found, here, seed, state.step)
+    judged = judging.judge(state, here, found, seen, odds, p, (seed, state.step), each)
+    after = remembering.moved(state, found, here, judged, odds, p)
     after = judging.noted(after, judged, p.rho)
     after, events, born = _lives(state, after, seen, found, p)
     return Step(after, state, seen, judged, found.doc_topic, events, born)
@@ -151,7 +157,8 @@ def _nothing(state: State, pairs: Pairs) -> Step:
     """A slice without tokens: it counts, and teaches nothing."""
     n_terms, n_topics = state.memory.shape
     missing = np.full(n_topics, np.nan)
-    seen = Measured(np.zeros((n_terms, n_topics)), missing, missing, missing)
+    none = np.zeros((0, n_topics), np.float32), np.zeros(0, np.int64), n_terms, np.zeros(n_topics)
+    seen = Measured(*none, missing, missing, missing)
     after = state._replace(step=state.step + 1, n_seen=state.n_seen + pairs.n_docs)
     return Step(after, state, seen, None, np.zeros((pairs.n_docs, n_topics), np.float32), [], {})
 
@@ -171,14 +178,15 @@ def _pull(state: State, n_tokens: float, p: SimpleNamespace) -> float:
     elif p.strength is not None:
         return float(p.strength)
     n_free = len(state.ids) - state.n_fixed
-    return tracking.weighted_strength(n_tokens, max(n_free, 1), p.weight)
+    return memory.weighted_strength(n_tokens, max(n_free, 1), p.weight)
 
 
-def _prior(state: State, n_tokens: float, p: SimpleNamespace) -> tracking.Prior:
+def _prior(state: State, here: Here, p: SimpleNamespace) -> tracking.Prior:
     held = np.arange(len(state.ids)) < state.n_fixed
-    pull = np.full(len(held), _pull(state, n_tokens, p))
+    pull = np.full(len(held), _pull(state, here.pairs.n_tokens, p))
     pull[held] = np.inf if p.fixed_strength is None else p.fixed_strength
-    return tracking.make_prior(state.memory, pull, state.beta, held)
+    whole = topic_totals(state.memory), here.n_terms
+    return tracking.make_prior(state.memory[here.terms], pull, state.beta, held, whole)
 
 
 def _lives(
@@ -202,11 +210,12 @@ def _lives(
     )  # fmt: skip
     events += [e for e in merged if e.column not in (*gone, *taken)]
     keep = np.setdiff1d(np.arange(len(before.ids)), [*gone, *given_up])
-    after = slots.take_topics(after, keep)
+    if len(keep) < len(before.ids):
+        after = slots.take_topics(after, keep)
     born = {}
     for j in range(len(before.ids), len(seen.share)):
         n_free = max(len(before.ids) - before.n_fixed, 1)  # all of them may have died
-        if seen.counts[:, j].sum() >= p.min_tokens and seen.low[j] >= BIRTH / n_free:
+        if seen.tokens[j] >= p.min_tokens and seen.low[j] >= BIRTH / n_free:
             after, event = _born(after, seen, j, found)
             events.append(event)
             born[j] = event.id
@@ -215,9 +224,8 @@ def _lives(
 
 def _born(state: State, seen: Measured, j: int, found: tracking.Found) -> tuple[State, Event]:
     """A spare topic becomes one of the state: a new one, or one of the archive."""
-    counts = seen.counts[:, j]
-    now, total = slots.normalised(counts), counts.sum()
-    kind, at, gap = lineage.origin(state, now)
+    counts, total = seen.of(j), float(seen.tokens[j])
+    kind, at, gap = lineage.origin(state, counts)
     share = float(seen.share[j])
     parent, before, id_ = -1, 0.0, state.n_ids
     if kind == "revived":
@@ -228,8 +236,9 @@ def _born(state: State, seen: Measured, j: int, found: tracking.Found) -> tuple[
         parent = int(state.ids[at])
     logit = float(np.log(max(share, judging.LEAST_SHARE) / max(1.0 - share, judging.LEAST_SHARE)))
     floor = (counts + state.beta) / (total + len(counts) * state.beta)
+    memory_ = slots.normalised(counts)
     state = slots.add_topic(
-        state, memory=now, rows=floor, ids=id_, doubt=1.0 / max(total, 1.0), tokens=total,
+        state, memory=memory_, rows=floor, ids=id_, doubt=1.0 / max(total, 1.0), tokens=total,
         logit=logit, logit_doubt=0.25, alpha=state.alpha.mean(),
     )  # fmt: skip
     state = state._replace(n_ids=max(state.n_ids, id_ + 1))

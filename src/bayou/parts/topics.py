@@ -185,6 +185,17 @@ def expected_counts(
     return out
 
 
+def log_likelihoods(rows: F32, theta: F32, pairs: Pairs, each: Each) -> F64:
+    """ln p(w_d) of every document under topics and its proportions."""
+    out = np.empty(pairs.n_docs)
+
+    def work(lo: int, hi: int) -> None:
+        fold_in.log_lik_rows(out, theta, tuple(pairs), lo, hi, rows)
+
+    each(work, pairs.indptr, 1.0 * rows.shape[1])
+    return out
+
+
 def pair_topics(rows: F32, alpha: F64, pairs: Pairs) -> F64:
     """Probability of each topic for each (document, term) pair with topics fixed (pairs x topics).
 
@@ -283,10 +294,4 @@ def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each
     if n_tokens == 0:
         return float("nan")
     theta = proportions(expected_counts(rows, alpha, observed, each), alpha).astype(np.float32)
-    out = np.empty(scored.n_docs)
-
-    def work(lo: int, hi: int) -> None:
-        fold_in.log_lik_rows(out, theta, tuple(scored), lo, hi, rows)
-
-    each(work, scored.indptr, 1.0 * len(alpha))
-    return float(out.sum() / n_tokens)
+    return float(log_likelihoods(rows, theta, scored, each).sum() / n_tokens)

@@ -13,29 +13,71 @@ applications to topic detection and tracking. ICDM 2008.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
+from scipy.special import digamma
 
 from bayou.kernels import fixed_sweep, prior_sweep
 from bayou.kernels.rng import TOKEN
 from bayou.parts import sampler
-from bayou.parts.prior import learned_floor
-from bayou.parts.topics import F32, F64, TOKEN_COST, U16, Each, Tokens, prior_mass, topic_totals
+from bayou.parts.prior import bounded
+from bayou.parts.topics import (
+    F32,
+    F64,
+    I32,
+    I64,
+    TOKEN_COST,
+    U16,
+    A,
+    Each,
+    Pairs,
+    Tokens,
+    prior_mass,
+    tokens_of,
+    topic_totals,
+    writable,
+)
 
 APART = 5  # sweeps between two that are kept, as in LDA
-_LEAST_S, _MOST_S = 1e-2, 1e8  # pseudo-tokens that evidence is looked for between
+N_STEPS = 5  # of the fixed point of Minka, each time that beta is learned
+
+
+class Here(NamedTuple):
+    """The documents of a slice in the numbers of the terms that it has: all that is learned is in those."""
+
+    terms: I64  # their columns in the model
+    place: I32  # of every column of the model among those; -1 where the slice has none of it
+    pairs: Pairs
+    tokens: Tokens
+
+    @property
+    def n_terms(self) -> int:
+        """Terms of the model."""
+        return len(self.place)
+
+    def spread(self, rows: A) -> A:
+        """Rows of the slice's terms among those of all terms, which have nothing."""
+        out = np.zeros((self.n_terms, *rows.shape[1:]), rows.dtype)
+        out[self.terms] = rows
+        return cast(A, out)
+
+
+def here_of(pairs: Pairs, n_terms: int) -> Here:
+    """The documents of a slice, which are given in the columns of the model."""
+    terms = np.flatnonzero(np.bincount(pairs.terms, minlength=n_terms))
+    place = np.full(n_terms, -1, np.int32)
+    place[terms] = np.arange(len(terms), dtype=np.int32)
+    mine = Pairs(writable(pairs.indptr), place[pairs.terms], writable(pairs.counts))
+    return Here(terms, place, mine, tokens_of(mine))
 
 
 class Prior(NamedTuple):
     """What is known about the topics of a slice before its documents."""
 
-    rows: F64  # b_vk, terms x topics; the distribution itself where a topic is fixed
-    mass: F64  # sums of the columns; 1 where fixed
+    rows: F64  # b_vk, terms of the slice x topics; the distribution itself where a topic is fixed
+    mass: F64  # sums of b over all terms of the model; 1 where fixed
     gain: F64  # 1, or 0 where a topic is fixed
     beta: float  # what of the rows is no memory
 
@@ -48,53 +90,83 @@ class How(NamedTuple):
     burn_in: int  # sweeps of a sampler before any is kept
     inference: str
     learns: bool  # beta follows the counts
+    learns_alpha: bool = False  # one number for all topics
 
 
 class Found(NamedTuple):
     """What a slice has taught: means over the kept sweeps, and the last sweep itself."""
 
-    term_topic: F32
+    term_topic: F32  # terms of the slice x topics
     doc_topic: F32
     z: U16
+    alpha: F64  # that it was found under
 
 
-def flat_prior(n_terms: int, n_topics: int, beta: float) -> Prior:
-    """Topics of which nothing is known: LDA."""
-    rows = np.full((n_terms, n_topics), beta)
-    return Prior(rows, np.full(n_topics, n_terms * beta), np.ones(n_topics), beta)
+def flat_prior(n_rows: int, n_topics: int, beta: float, n_terms: int | None = None) -> Prior:
+    """Topics of which nothing is known: LDA. Of ``n_terms`` terms ``n_rows`` are in the slice."""
+    rows, mass = np.full((n_rows, n_topics), beta), beta * (n_rows if n_terms is None else n_terms)
+    return Prior(rows, np.full(n_topics, mass), np.ones(n_topics), beta)
 
 
-def make_prior(memory: F32, strength: F64, beta: float, fixed: NDArray[np.bool_]) -> Prior:
-    """beta + S_k m_k, or m_k itself for topics that are fixed and have an infinite strength."""
+def make_prior(
+    memory: F32,
+    strength: F64,
+    beta: float,
+    fixed: NDArray[np.bool_],
+    whole: tuple[F64, int] | None = None,
+) -> Prior:
+    """beta + S_k m_k, or m_k itself for topics that are fixed and have an infinite strength.
+
+    Where ``memory`` has rows of some terms only, ``whole`` is the sums of its columns over all terms and
+    how many these are.
+    """
     frozen = fixed & np.isinf(strength)
-    pull = np.where(frozen, 1.0, strength)
-    rows = np.where(frozen, 0.0, beta) + memory.astype(np.float64, order="C") * pull
-    return Prior(rows, rows.sum(axis=0), np.where(frozen, 0.0, 1.0), beta)
+    pull, floor = np.where(frozen, 1.0, strength), np.where(frozen, 0.0, beta)
+    sums, n_terms = (topic_totals(memory), len(memory)) if whole is None else whole
+    rows = floor + memory.astype(np.float64, order="C") * pull
+    return Prior(rows, n_terms * floor + sums * pull, np.where(frozen, 0.0, 1.0), beta)
 
 
-def with_spares(prior: Prior, n_spares: int) -> Prior:
+def with_spares(prior: Prior, n_spares: int, n_terms: int) -> Prior:
     """Further topics at the end that know nothing."""
-    flat = flat_prior(len(prior.rows), n_spares, prior.beta)
+    flat = flat_prior(len(prior.rows), n_spares, prior.beta, n_terms)
     rows, gain = np.hstack([prior.rows, flat.rows]), np.concatenate([prior.gain, flat.gain])
     return Prior(rows, np.concatenate([prior.mass, flat.mass]), gain, prior.beta)
 
 
 def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
-    """The prior with the beta that the counts of a slice make more probable: a few steps towards it.
+    """The prior with the beta that whole counts of a slice make more probable: a few steps towards it.
 
-    Of the ``n_terms`` terms, rows without counts may be left out of both.
+    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). Of the
+    ``n_terms`` terms, rows without counts may be left out of both.
     """
-    at, topic = np.nonzero(counts * prior.gain.astype(np.float32))
-    free = prior.gain > 0
-    totals = counts.sum(axis=0, dtype=np.float64)[free]
-    seen = counts[at, topic], prior.rows[at, topic] - prior.beta
-    beta = learned_floor(prior.beta, *seen, totals, prior.mass[free], n_terms)
+    free, beta = prior.gain > 0, prior.beta
+    totals, held = topic_totals(counts)[free], prior.mass[free] - n_terms * prior.beta
+    if not totals.sum() > 0:
+        return prior
+    for _ in range(N_STEPS):
+        rise = prior_sweep.rise(counts, prior.rows, prior.gain, beta - prior.beta)
+        whole = held + n_terms * beta
+        fall = n_terms * float((digamma(totals + whole) - digamma(whole)).sum())
+        beta = bounded(beta * rise / (fall + 1.0))
     by = (beta - prior.beta) * prior.gain
     return Prior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
 
 
+def learned_level(how: How, docs: F32) -> How:
+    """How, with the one alpha of all topics that whole counts of documents x topics make more probable."""
+    n_topics, alpha = len(how.alpha), float(how.alpha.mean())
+    lengths = docs.sum(axis=1, dtype=np.float64)
+    lengths, ones, none = lengths[lengths > 0], np.ones(n_topics), np.zeros(docs.shape)
+    for _ in range(N_STEPS):
+        rise, whole = prior_sweep.rise(docs, none, ones, alpha), n_topics * alpha
+        fall = n_topics * float((digamma(lengths + whole) - digamma(whole)).sum())
+        alpha = bounded(alpha * rise / (fall + 1.0))
+    return how._replace(alpha=np.full(n_topics, alpha))
+
+
 def infer(
-    tokens: Tokens, prior: Prior, how: How, begin: F32 | None, seed: int, each: Each
+    here: Here, prior: Prior, how: How, begin: F32 | None, seed: int, each: Each
 ) -> tuple[Found, Prior]:
     """Sample the topics of a slice's tokens; with them, the prior, whose beta may have been learned.
 
@@ -102,33 +174,50 @@ def infer(
     before. Tokens start at random, or as the topics ``begin`` (terms x topics) draw them: a weak prior
     alone may not lead topics back to their places.
     """
-    (n_terms, n_topics), alpha = prior.rows.shape, how.alpha
-    chain = sampler.make_chain(tokens, n_terms, seed)
+    n_topics, tokens = len(how.alpha), here.tokens
+    chain = sampler.make_chain(tokens, len(here.terms), seed)
     if begin is None:
         state = sampler.start(chain, n_topics, 0, each)
     else:
-        state = sampler.start_under(chain, begin, alpha, 0, each)
+        state = sampler.start_under(chain, begin, how.alpha, 0, each)
     z = np.ascontiguousarray(state[:, 0])
-    counts = sampler.count_terms(state, chain, n_topics, each)
-    kept, docs, n_kept = np.zeros_like(counts), np.zeros((tokens.n_docs, n_topics), np.float32), 0
+    kept, n_kept = np.zeros((chain.n_terms, n_topics), np.float32), 0
+    docs = np.zeros((tokens.n_docs, n_topics), np.float32)
     single = prior.rows.astype(np.float32)
     for step in range(1, how.n_sweeps + 1):
         if how.inference == "gibbs":
-            known, topic = tuple(prior[:3]), topic_totals(counts)
-            prior_sweep.gibbs_sweep(z, tuple(tokens), counts, topic, alpha, known, seed, step)
+            gibbs(z, chain, how.alpha, prior, step, each)
         else:
-            snapshot(z, chain, alpha, prior, single, step, each)
+            snapshot(z, chain, how.alpha, prior, single, step, each)
         since = step - how.burn_in
-        if how.learns and since <= 0 and step % APART == 0:
-            drawn = sampler.count_terms(z[:, None], chain, n_topics, each)
-            prior = learned(prior, drawn, n_terms)
+        if since <= 0 and step % APART == 0:
+            prior, how = relearned(z, chain, prior, how, here.n_terms, each)
             single = prior.rows.astype(np.float32)
         if since > 0 and (since % APART == 0 or step == how.n_sweeps):
             sampler.count_terms(z[:, None], chain, n_topics, each, kept)
             fixed_sweep.count_docs(docs, z, tokens.indptr, 0, tokens.n_docs, np.float32(1.0))
             n_kept += 1
     share = np.float32(max(n_kept, 1))
-    return Found(kept / share, docs / share, z), prior
+    return Found(kept / share, docs / share, z, how.alpha), prior
+
+
+def relearned(
+    z: U16, chain: sampler.Chain, prior: Prior, how: How, n_terms: int, each: Each
+) -> tuple[Prior, How]:
+    """The prior and alpha that fit the topics of the tokens better, as far as they are learned."""
+    if how.learns:
+        counts = sampler.count_terms(z[:, None], chain, len(how.alpha), each)
+        prior = learned(prior, counts, n_terms)
+    if how.learns_alpha:
+        how = learned_level(how, sampler.count_docs(z[:, None], chain, len(how.alpha), each))
+    return prior, how
+
+
+def gibbs(z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, step: int, each: Each) -> None:
+    """An exact sweep, one token after the other, in place."""
+    counts = sampler.count_terms(z[:, None], chain, len(alpha), each)
+    known, topic = tuple(prior[:3]), topic_totals(counts)
+    prior_sweep.gibbs_sweep(z, tuple(chain.tokens), counts, topic, alpha, known, chain.seed, step)
 
 
 def snapshot(
@@ -156,40 +245,9 @@ def snapshot(
     each(docs, chain.tokens.indptr, TOKEN_COST)
 
 
-def topic_rows(found: F32, prior: Prior) -> F64:
-    """phi_vk = (n_vk + b_vk) / (n_k + mass_k), and the distribution itself where a topic is fixed."""
-    counts = found * prior.gain
-    return np.asarray((counts + prior.rows) / (counts.sum(axis=0) + prior.mass), np.float64)
-
-
-def weighted_strength(n_tokens: float, n_topics: int, weight: float) -> float:
-    """S = N_k w / (1 - w) at the average topic of the slice: memory then weighs w in it."""
-    return max(n_tokens / n_topics, 1.0) * weight / (1.0 - weight)
-
-
-def evidence(counts: F32, memory: F32, beta: float, strength: float) -> float:
-    """sum_k ln p(n_k | beta + S m_k), Dirichlet-multinomial."""
-    at, topic = np.nonzero(counts > 0)
-    n = counts[at, topic].astype(np.float64)
-    a = beta + strength * memory[at, topic].astype(np.float64)
-    mass = len(memory) * beta + strength * memory.sum(axis=0, dtype=np.float64)
-    totals = counts.sum(axis=0, dtype=np.float64)
-    out = (gammaln(mass) - gammaln(mass + totals)).sum() + (gammaln(a + n) - gammaln(a)).sum()
-    return float(out)
-
-
-def estimated_strength(counts: F32, memory: F32, beta: float) -> float:
-    """The S under which the counts of all topics are most probable given their memories."""
-    found = minimize_scalar(
-        lambda s: -evidence(counts, memory, beta, math.exp(s)),
-        bounds=(math.log(_LEAST_S), math.log(_MOST_S)),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return float(math.exp(found.x))
-
-
-def blend(memory: F32, phi: F64, rho: F64) -> F32:
-    """m <- (1 - rho_k) m_k + rho_k phi_k; columns sum to one."""
-    out = (1.0 - rho) * memory.astype(np.float64) + rho * phi
-    return np.asarray(out / out.sum(axis=0), np.float32)
+def topic_rows(found: F32, prior: Prior) -> F32:
+    """phi_vk = (n_vk + b_vk) / (n_k + mass_k) of a slice's terms, the distribution itself where fixed."""
+    inverse = 1.0 / (topic_totals(found) * prior.gain + prior.mass)
+    rows = found * (prior.gain * inverse).astype(np.float32)
+    rows += (prior.rows * inverse).astype(np.float32)
+    return rows
