@@ -74,8 +74,8 @@ class TopicStream(TopicEstimator, abstract=True):
         """How many documents `fit` keeps out of its passes, for a model to judge itself by."""
         return 0
 
-    def _after_pass(self, state: Any, p: SimpleNamespace, each: Each) -> Any:
-        """The state after a pass of `fit`; ``p.kept_out`` are the documents kept out, or None."""
+    def _after_fit(self, state: Any, p: SimpleNamespace, each: Each) -> Any:
+        """The state after the passes of `fit`; ``p.kept_out`` are the documents kept out, or None."""
         return state
 
     def _samples(self, p: SimpleNamespace) -> bool:
@@ -193,7 +193,6 @@ class TopicStream(TopicEstimator, abstract=True):
                 state = self._advance(state, batch, p, workers.each)
                 self.state_ = state  # counts change in place: an error later on must not part them
                 if watch is not None and (state.step - begin.step) % watch[0] == 0:
-                    self.state_ = state = self._after_pass(state, p, workers.each)
                     score = self.log_likelihood(watch[1])
                     scores = np.append(state.scores, score)
                     steps = np.append(state.score_steps, state.step)
@@ -202,6 +201,8 @@ class TopicStream(TopicEstimator, abstract=True):
 
             callbacks = [*bar, *self._callbacks()]
             loop.run(begin, step, callbacks=callbacks, max_time=p.max_time, whole=whole)
+            if watch is not None:
+                self.state_ = self._after_fit(self.state_, p, workers.each)
         self.n_iter_ = self.state_.step
 
     def _with_terms(self, keep: I64, n_new: int) -> float:

@@ -35,10 +35,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
-from bayou.first_topics import drawn_under
 from bayou.kernels.rng import MEMBER, key
-from bayou.parameters import MAX_TOPICS, check_parameters, number, one_of, whole
-from bayou.parts import franchise, topics
+from bayou.parameters import MAX_TOPICS, check_parameters, number, one_of, optional, whole
+from bayou.parts import first_draws, franchise, topics
 from bayou.parts.franchise import U8, Chain, Counts, Prior, Store
 from bayou.parts.topics import F32, F64, I64, U16, Each
 from bayou.posterior import Posterior, check_arrays
@@ -51,9 +50,9 @@ from bayou.topic_estimator import TopicEstimator
 APART = 5  # sweeps between two that are kept
 CHECK = 10  # sweeps between two scores
 SETTLE = 10  # sweeps before concentrations are learned
-N_FIRST = 10  # passes that find the topics a chain begins with
 N_MOVES = 20  # splits and merges tried after each sweep
 N_PROPOSALS = 1  # of the alias sampler for each token
+LEAST, MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
 ANSWER = ("answer", "answer_mass", "answer_ids", "answer_both")
 LARGE = (0.001, 50)  # share of all tokens, and tokens, from which on a topic is counted as large
 
@@ -103,6 +102,13 @@ def first_topics(p: SimpleNamespace, n_tokens: int, chain: int) -> int:
     return int(min(max(1, round(asked * factor)), max(n_tokens, 1), MAX_TOPICS // 2))
 
 
+def first_alpha(corpus: franchise.Corpus, p: SimpleNamespace) -> float:
+    """The concentration of documents that a chain begins with."""
+    if p.alpha is None and p.learn_alpha and p.start == "fast":
+        return max(first_draws.mean_length(corpus.tokens) / first_draws.NARROW, 1.0)
+    return 1.0 if p.alpha is None else float(p.alpha)
+
+
 def init(corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
     """The first chain, which is the model, at its first topics."""
     return begin_chain(corpus, p, seed, 0)
@@ -110,7 +116,7 @@ def init(corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
 
 def begin_chain(corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int) -> State:
     """A chain from its beginning."""
-    prior = Prior(float(p.alpha), float(p.gamma), float(p.discount), float(p.beta))
+    prior = Prior(first_alpha(corpus, p), float(p.gamma), float(p.discount), float(p.beta))
     n_topics, seed = first_topics(p, len(corpus.tokens.terms), chain_no), chain_seed(seed, chain_no)
     given = p.drawn(n_topics, seed) if p.start == "fast" and len(corpus.tokens.terms) else None
     chain = franchise.start(corpus, n_topics, prior, seed, given)
@@ -261,8 +267,10 @@ class HDP(TopicEstimator):
     n_topics : int or None
         Topics to begin with, a start and not a limit. None is half the square root of the number of tokens.
         It should be more than are expected: one too many is given up sooner than one too few is found.
-    alpha : float
-        Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned.
+    alpha : float or None
+        Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned,
+        and better there too large than too small. None is a sixteenth of the mean length of a document, at
+        least 1; and 1 where it is not learned or the chain begins anywhere.
     gamma : float
         Concentration of the corpus' topics [b0]: the larger, the more of them; where to begin.
     beta : float
@@ -270,8 +278,8 @@ class HDP(TopicEstimator):
     discount : float
         0 for Dirichlet processes; in (0, 1) Pitman-Yor processes of that discount at both levels.
     start : {"fast", "random"} or None
-        Where the chain begins: at what a few passes of the fast inference of `LDA` find for as many topics,
-        from where it needs far fewer sweeps; or anywhere. None is the first, or the second with a discount:
+        Where the chain begins: at what sixty sweeps of a cheap sampler of LDA find for as many topics, from
+        where it needs far fewer of its own; or anywhere. None is the first, or the second with a discount:
         of topics that are found twice, splits and merges make one, and they know no discount.
     sampler : {"alias", "tables", "direct"}
         See the head of this module. ``direct`` has no discount.
@@ -319,7 +327,7 @@ class HDP(TopicEstimator):
     """
 
     n_topics: int | None = None
-    alpha: float = 1.0
+    alpha: float | None = None
     gamma: float = 1.0
     beta: float = 0.05
     discount: float = 0.0
@@ -370,7 +378,10 @@ class HDP(TopicEstimator):
 
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "HDP") as bar:
             each = workers.each
-            p.drawn = lambda k, seed: drawn_under(given, k, float(p.beta), N_FIRST, seed, each)
+            pairs = topics.pairs_of(given.counts)
+            p.drawn = lambda k, seed: first_draws.drawn(
+                pairs, corpus.tokens, corpus.n_terms, k, float(p.beta), seed, each
+            )
             state = _resumed(saved, corpus) or init(corpus, p, self.seed_)
             state = loop.run(
                 state, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
@@ -387,14 +398,10 @@ class HDP(TopicEstimator):
         p = self._parameters()
         begin = p.n_topics
         p.n_topics = 1 if begin is None else begin
-        check_parameters(
-            p, ("n_topics", "n_sweeps", "n_chains"), ("alpha", "gamma", "beta", "max_time")
-        )
+        check_parameters(p, ("n_topics", "n_sweeps", "n_chains"), ("gamma", "beta", "max_time"))
         p.n_topics = begin
-        if p.alpha > 1e6 or p.gamma > 1e6:
-            raise ValueError(
-                f"alpha and gamma must be at most 1e6; got {p.alpha!r} and {p.gamma!r}"
-            )
+        optional("alpha", p.alpha, LEAST, MOST)
+        number("gamma", p.gamma, LEAST, MOST)
         number("discount", p.discount, 0.0, 0.99)
         if p.start is None:
             p.start = "random" if p.discount > 0 else "fast"

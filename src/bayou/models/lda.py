@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.first_topics import prepare
+from bayou.fast_setup import prepare
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import fast, prior, sampler, spectral, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs

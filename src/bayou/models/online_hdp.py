@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.parameters import number, one_of
+from bayou.parameters import number, one_of, optional
 from bayou.parts import births, columns, hybrid, kept_out, merge, root, stream, topics
 from bayou.parts.tables import expected_tables
 from bayou.parts.topics import F32, F64, I64, Each
@@ -43,6 +43,7 @@ from bayou.topic_stream import TopicStream, check_state
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
 _UNRIPE = 7  # renewals of the stream's memory before topics are merged or given up: young ones are all alike
+_WIDE = 10.0  # length of a document over the concentration to begin with
 _KEPT_OUT = (20, 100)  # one document in so many, and how many at most
 _LEAST, _MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
 
@@ -69,7 +70,7 @@ class State(NamedTuple):
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """Every slot a topic of noise around the first mini-batch; truncation-free, no topic at all."""
     pairs, n_docs = topics.pairs_of(corpus.counts), p.n_docs or corpus.n_docs
-    alpha, gamma = float(p.alpha), float(p.gamma)
+    alpha, gamma = _first_alpha(corpus, p), float(p.gamma)
     if p.inference == BIRTHS:
         raw = np.zeros((corpus.n_terms, p.n_topics), np.float32)
         g = stream.Global(raw, 1.0, np.zeros(p.n_topics))
@@ -84,6 +85,13 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
         tables = np.full(p.n_topics, n_docs * opened / p.n_topics)
     none = np.zeros(0), np.zeros(0, np.int64)
     return State(0, 0, *g, tables, alpha, gamma, float(p.beta), *names, *none)
+
+
+def _first_alpha(corpus: Corpus, p: SimpleNamespace) -> float:
+    if p.alpha is not None:
+        return float(p.alpha)
+    n_docs = int((corpus.doc_lengths() > 0).sum())
+    return max(corpus.n_tokens / max(n_docs, 1) / _WIDE, 1.0)
 
 
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
@@ -178,8 +186,10 @@ class OnlineHDP(TopicStream):
     n_topics : int
         How many topics there can be at most [K]: a ceiling, not the answer, which is `n_topics_`. Memory is
         terms x `n_topics`. If the answer comes near it, raise it.
-    alpha : float
-        Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned.
+    alpha : float or None
+        Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned,
+        and better there too large than too small: under a small one documents keep to the first topics they
+        meet. None is a tenth of the mean length of the documents it begins with, at least 1.
     gamma : float
         Concentration of the corpus' topics [b0]: the larger, the more of them; where to begin.
     beta : float
@@ -189,8 +199,9 @@ class OnlineHDP(TopicStream):
         as there can be; or exact Gibbs sampling of the whole mini-batch with births, from none. The second is
         there to compare with: slower, serial, and it stays with fewer topics.
     learn_alpha, learn_gamma : bool
-        Whether the concentrations are learned along the way; alpha from documents that are read for the first
-        time. `fit` keeps one in twenty out, a hundred at most, to judge alpha by, and learns from them last.
+        Whether the concentrations are learned: gamma along the way, alpha from documents that are read for
+        the first time. `fit` keeps one in twenty out, a hundred at most, judges alpha by them in the end,
+        and learns from them last.
     merge : bool
         Whether two topics whose words are better explained by one become one. Without it topics that are
         alike share a theme for ever, and their number is closer to the ceiling than to the truth.
@@ -240,7 +251,7 @@ class OnlineHDP(TopicStream):
     """
 
     n_topics: int = 300
-    alpha: float = 10.0
+    alpha: float | None = None
     gamma: float = 1.0
     beta: float = 0.01
     inference: str = HYBRID
@@ -252,8 +263,8 @@ class OnlineHDP(TopicStream):
     burn_in: int = 3
     n_samples: int = 2
     n_docs: int | None = None
-    tau: float = 10.0
-    kappa: float = 0.6
+    tau: float = 1.0
+    kappa: float = 0.7
     tol: float = 5e-4
 
     _patience: ClassVar[int] = 2  # a merge costs a little before it pays
@@ -266,7 +277,7 @@ class OnlineHDP(TopicStream):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
-        number("alpha", p.alpha, _LEAST, _MOST)
+        optional("alpha", p.alpha, _LEAST, _MOST)
         number("gamma", p.gamma, _LEAST, _MOST)
         one_of("inference", p.inference, (HYBRID, BIRTHS))
         return p
@@ -274,7 +285,7 @@ class OnlineHDP(TopicStream):
     def _n_kept_out(self, n_docs: int, p: SimpleNamespace) -> int:
         return min(n_docs // _KEPT_OUT[0], _KEPT_OUT[1]) if p.learn_alpha else 0
 
-    def _after_pass(self, state: State, p: SimpleNamespace, each: Each) -> State:
+    def _after_fit(self, state: State, p: SimpleNamespace, each: Each) -> State:
         if p.kept_out is None:
             return state
         tokens, share = topics.Tokens(*p.kept_out.tokens()), root.shares(state.tables, state.gamma)
