@@ -171,14 +171,15 @@ def _share_p(
 
     Shares are those among the topics that are awake before and after: where one is born, falls asleep or
     wakes, all others have less or more of the whole, and that is no news of theirs. What spare topics have
-    may be that of a topic whose words are new, so that a fall must be one with it too.
+    beyond their usual share may be that of a topic whose words are new: a fall must be one with it too.
     """
     n = len(state.ids)
     usual, share = lineage.usual_share(state.logit), seen.share[:n]
     steady = (state.silent == 0) & ~lineage.asleep(usual, share, seen.high[:n])
     whole = max(share[steady].sum(), LEAST_SHARE)
     before = _log_odds(usual / max(usual[steady].sum(), LEAST_SHARE))
-    now, most = _log_odds(share / whole), _log_odds((share + seen.share[n:].sum()) / whole)
+    extra = max(float(seen.share[n:].sum()) - state.spared, 0.0)
+    now, most = _log_odds(share / whole), _log_odds((share + extra) / whole)
     now = np.where(now < before, np.minimum(most, before), now)
     z = (now - before) / np.sqrt(odds[1][:n] + state.logit_doubt + 1e-6)
     enough = (np.maximum(size, usual * max(size.sum(), 1.0)) >= p.min_tokens) & (state.silent == 0)
@@ -243,11 +244,12 @@ def pooled(state: State, judged: Judged, tokens: F64) -> F64:
     return np.where(np.isfinite(worth), worth, state.strength)
 
 
-def usual(state: State, odds: tuple[F64, F64], rho: float) -> State:
-    """The usual log-odds of the topics after a slice."""
+def usual(state: State, odds: tuple[F64, F64], rho: float, spared: float) -> State:
+    """The usual log-odds of the topics, and the share of spare ones, after a slice."""
     n = len(state.ids)
     logit, doubt = odds[0][:n], odds[1][:n]
     return state._replace(
+        spared=(1.0 - rho) * state.spared + rho * spared,
         logit=(1.0 - rho) * state.logit + rho * logit,
         logit_doubt=(1.0 - rho) ** 2 * state.logit_doubt + rho**2 * doubt,
     )
