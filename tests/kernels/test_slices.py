@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 from tests.reference import tracking as twin
 
 from bayou.kernels import alias, quiet, slices
@@ -84,3 +85,21 @@ def test_leading_entries_are_those_of_a_stable_sort():
         order = np.argsort(-rows[:, k], kind="stable")[:7]
         assert places[k].tolist() == order.tolist()
         np.testing.assert_array_equal(values[k], rows[order, k])
+
+
+def test_the_likeliest_burst_is_that_of_a_search():
+    """Against the log-likelihood by gammas, whose top is looked for on a grid."""
+    rng = np.random.default_rng(4)
+    times, shares = rng.integers(2, 30, 40), rng.dirichlet(np.ones(40))
+    sizes, many = np.array([3, 8, 40]), np.array([5, 9, 2])
+    seldom, bounds = (60.0, -200.0), (np.log(0.5), np.log(1e6))
+
+    def log_lik(log_a):
+        a = np.exp(log_a)
+        again = gammaln(a * shares + times) - gammaln(a * shares)
+        return 60.0 * log_a + again.sum() + (many * (gammaln(a) - gammaln(a + sizes))).sum()
+
+    grid = np.linspace(*bounds, 3000)
+    best = grid[np.argmax([log_lik(x) for x in grid])]
+    found = slices.likeliest_burst(times, shares, seldom, sizes, many, bounds)
+    assert np.log(found) == pytest.approx(best, abs=0.03)

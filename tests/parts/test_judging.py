@@ -10,13 +10,14 @@ from bayou.parts.lineage import Measured
 P = SimpleNamespace(min_tokens=50, level=0.05)
 
 
-def judged(usual, share, spare=0.0, silent=None):
+def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     """Directions of the topics' shares in a slice of 1,000 tokens and well known shares."""
     usual, share = np.array(usual), np.array(share)
     n = len(usual)
     state = SimpleNamespace(
         ids=np.arange(n), logit=np.log(usual / (1 - usual)), logit_doubt=np.full(n, 1e-3),
         silent=np.zeros(n, np.int64) if silent is None else np.array(silent), swings=np.zeros(0),
+        spared=spared,
     )  # fmt: skip
     every = np.append(share, spare)
     none = np.zeros((0, n + 1), np.float32), np.zeros(0, np.int64), 0
@@ -41,6 +42,8 @@ def test_topics_do_not_rise_because_another_one_falls_asleep_or_fall_because_one
 def test_a_fall_is_none_if_spare_topics_may_have_the_tokens():
     assert judged([0.25] * 4, [0.08, 0.26, 0.26, 0.26], spare=0.14) == [0, 0, 0, 0]
     assert judged([0.25] * 4, [0.05, 0.31, 0.31, 0.31], spare=0.02)[0] == -1
+    always = judged([0.215] * 4, [0.08, 0.26, 0.26, 0.26], spare=0.14, spared=0.14)
+    assert always == [-1, 0, 0, 0], "it has as much as ever"
 
 
 def test_what_was_not_tested_stays_as_it_was():

@@ -213,6 +213,12 @@ def test_false_discoveries():
     assert not change.rejected(np.full(3, np.nan), 0.05).any()
 
 
+def test_quantiles_of_what_stands_in_order():
+    drawn = np.sort(np.random.default_rng(0).normal(size=(50, 3)), axis=0)
+    for part in (0.0, 0.025, 0.5, 0.975, 1.0):
+        np.testing.assert_allclose(change.between(drawn, part), np.quantile(drawn, part, axis=0))
+
+
 def test_scores_are_judged_by_the_past():
     z = np.array([3.0])
     assert change.usual_p(z, np.zeros(0))[0] == pytest.approx(2 * stats.norm.sf(3.0))

@@ -9,6 +9,11 @@ from bayou.kernels.compile import jit
 from bayou.kernels.quiet import divergence, divergences
 
 _TINY = 1e-280  # what a product of probabilities may fall to before its logarithm is taken
+_FEW = 12  # factors of a ratio of gammas that are multiplied out
+_GOLD, _NEAR = (
+    0.6180339887498949,
+    0.02,
+)  # a golden section, and the width of ln A that is near enough
 _LEAST = 1e-12  # probability of a term that the memory does not know
 
 
@@ -50,6 +55,49 @@ def repeats_into(times, shares, lengths, z, tokens, memory, scale):
                         product = 1.0
             lo = hi
     return m, n_once, once + math.log(product)
+
+
+@jit
+def _urn_log_lik(log_a, times, shares, seldom, sizes, many):
+    """ln p of documents whose urns have the concentration A, as far as it depends on A.
+
+    ``seldom`` = how many terms were used once, and the sum of the logarithms of their shares.
+    """
+    a, total = math.exp(log_a), seldom[0] * log_a + seldom[1]
+    for i in range(times.size):
+        x = a * shares[i]
+        if times[i] > _FEW:
+            total += math.lgamma(x + times[i]) - math.lgamma(x)
+        else:
+            product = x
+            for j in range(1, times[i]):
+                product *= x + j
+            total += math.log(product)
+    for i in range(sizes.size):
+        total += many[i] * (math.lgamma(a) - math.lgamma(a + sizes[i]))
+    return total
+
+
+@jit
+def likeliest_burst(times, shares, seldom, sizes, many, bounds):
+    """The concentration A between exp(``bounds``) under which documents are most probable.
+
+    By golden sections: ln p has one top. ``sizes`` and ``many``: tokens of a document in a topic, how often.
+    """
+    low, high = bounds
+    left, right = high - _GOLD * (high - low), low + _GOLD * (high - low)
+    at_left = _urn_log_lik(left, times, shares, seldom, sizes, many)
+    at_right = _urn_log_lik(right, times, shares, seldom, sizes, many)
+    while high - low > _NEAR:
+        if at_left < at_right:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLD * (high - low)
+            at_right = _urn_log_lik(right, times, shares, seldom, sizes, many)
+        else:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLD * (high - low)
+            at_left = _urn_log_lik(left, times, shares, seldom, sizes, many)
+    return math.exp(0.5 * (low + high))
 
 
 @jit

@@ -63,15 +63,16 @@ def _new(step: Step, told: set[int]) -> I64:
 
 
 def _swung(step: Step, told: set[int]) -> I64:
-    """Columns of topics whose share has begun to move, and of which nothing else is to be said.
+    """Columns of topics whose share has begun to move, and of which nothing else is told.
 
-    While the words of a topic change, others have some of its tokens for a time; that is one piece of news.
+    While the words of a topic change, others have some of its tokens: that it falls is no further news.
     """
     judged, before = step.judged, step.before
     if judged is None:
         return np.zeros(0, np.int64)
     fresh = (judged.swung != 0) & (judged.swung != before.leaning)
-    columns = np.flatnonzero(fresh & ~judged.drifted & (before.alarmed == 0))
+    changing = judged.is_new | ((judged.drifted | (before.alarmed > 0)) & (judged.swung < 0))
+    columns = np.flatnonzero(fresh & ~changing)
     return np.array([k for k in columns if int(before.ids[k]) not in told], np.int64)
 
 

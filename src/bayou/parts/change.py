@@ -16,9 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
+from scipy.special import ndtr
 
 from bayou.kernels import quiet, slices
 from bayou.parts.topics import F32, F64, I64, U16, Each, Tokens, topic_totals
@@ -81,19 +79,10 @@ def burstiness(found: Repeats) -> float:
     lengths = found.lengths[found.lengths > 1]
     if not len(lengths):
         return _MOST_A
-    n, q = found.times, found.shares
     sizes, many = np.unique(lengths, return_counts=True)
-
-    def surprise(log_a: float) -> float:
-        a = math.exp(log_a)
-        cells = gammaln(a * q + n) - gammaln(a * q)
-        # ln Gamma(a q + 1) - ln Gamma(a q) of terms used once
-        own = found.n_once * log_a + found.once
-        return -float(cells.sum() + own + (many * (gammaln(a) - gammaln(a + sizes))).sum())
-
-    bounds = (math.log(_LEAST_A), math.log(_MOST_A))
-    best = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 0.01})
-    return float(math.exp(best.x))
+    seldom = float(found.n_once), found.once
+    bounds = math.log(_LEAST_A), math.log(_MOST_A)
+    return float(slices.likeliest_burst(found.times, found.shares, seldom, sizes, many, bounds))
 
 
 def drift(
@@ -245,6 +234,13 @@ def resampled_shares(doc_topic: F64, seed: int, slice_: int, n: int = 200) -> F6
     return np.asarray(out / np.maximum(out.sum(axis=1, keepdims=True), 1e-12), np.float64)
 
 
+def between(ordered: F64, part: float) -> F64:
+    """The quantile of every column whose entries stand in order, between the nearest two."""
+    at = part * (len(ordered) - 1)
+    i = min(int(at), len(ordered) - 2)
+    return np.asarray(ordered[i] + (at - i) * (ordered[i + 1] - ordered[i]), np.float64)
+
+
 def usual_p(z: F64, past: F64) -> F64:
     """Two-sided p-values of scores, judged by how far scores of the past have strayed.
 
@@ -253,4 +249,4 @@ def usual_p(z: F64, past: F64) -> F64:
     """
     spread = 1.4826 * float(np.median(np.abs(past))) if len(past) else 1.0
     scale = max(1.0, (30.0 + len(past) * spread) / (30.0 + len(past)))
-    return np.asarray(2.0 * stats.norm.sf(np.abs(z) / scale), np.float64)
+    return np.asarray(2.0 * ndtr(-np.abs(z) / scale), np.float64)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr
 
+from bayou.kernels import quiet
 from bayou.parts import change, lineage, tracking
 from bayou.parts.lineage import Measured
 from bayou.parts.slots import State
@@ -55,8 +56,9 @@ def measured(
     docs = found.doc_topic.astype(np.float64)
     drawn = change.resampled_shares(docs, seed, step)
     share = docs.sum(axis=0) / max(float(docs.sum()), 1e-12)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     spread = np.asarray(_log_odds(drawn).var(axis=0), np.float64)
+    drawn.sort(axis=0)
+    low, high = (change.between(drawn, part) for part in (0.025, 0.975))
     spread += (FEW / max(len(docs), 1)) ** 2
     odds = _log_odds(share), spread
     tokens = topic_totals(found.term_topic)
@@ -161,7 +163,7 @@ def _drift_p(
     between = max(wide**2 - within, change.EXTRA**2)
     z = (ratios - centre) / np.sqrt(gap.spread**2 + between)
     expected = gap.expected * (1.0 + noise) * np.exp(centre)
-    return expected, np.asarray(stats.norm.sf(z), np.float64), ratios[enough & np.isfinite(ratios)]
+    return expected, np.asarray(ndtr(-z), np.float64), ratios[enough & np.isfinite(ratios)]
 
 
 def _share_p(
@@ -171,14 +173,15 @@ def _share_p(
 
     Shares are those among the topics that are awake before and after: where one is born, falls asleep or
     wakes, all others have less or more of the whole, and that is no news of theirs. What spare topics have
-    may be that of a topic whose words are new, so that a fall must be one with it too.
+    beyond their usual share may be that of a topic whose words are new: a fall must be one with it too.
     """
     n = len(state.ids)
     usual, share = lineage.usual_share(state.logit), seen.share[:n]
     steady = (state.silent == 0) & ~lineage.asleep(usual, share, seen.high[:n])
     whole = max(share[steady].sum(), LEAST_SHARE)
     before = _log_odds(usual / max(usual[steady].sum(), LEAST_SHARE))
-    now, most = _log_odds(share / whole), _log_odds((share + seen.share[n:].sum()) / whole)
+    extra = max(float(seen.share[n:].sum()) - state.spared, 0.0)
+    now, most = _log_odds(share / whole), _log_odds((share + extra) / whole)
     now = np.where(now < before, np.minimum(most, before), now)
     z = (now - before) / np.sqrt(odds[1][:n] + state.logit_doubt + 1e-6)
     enough = (np.maximum(size, usual * max(size.sum(), 1.0)) >= p.min_tokens) & (state.silent == 0)
@@ -225,8 +228,10 @@ def _surprise_p(state: State, here: Here, each: Each) -> tuple[F64, float]:
     over = int((spoken > state.surprise[1]).sum())
     # the limit is itself a quantile of about as many documents
     certainty = 1.0 / state.doc_doubt
-    tail = stats.betabinom.sf(over - 1, len(spoken), UPPER * certainty, (1.0 - UPPER) * certainty)
-    return surprise, float(tail) if over else 1.0
+    shape = np.array([UPPER * certainty]), np.array([(1.0 - UPPER) * certainty])
+    tail, at = np.ones(1), np.zeros(1, np.int64)
+    quiet.upper_tails(tail, at, np.array([float(over)]), len(spoken), *shape)
+    return surprise, float(tail[0]) if over else 1.0
 
 
 def pooled(state: State, judged: Judged, tokens: F64) -> F64:
@@ -243,11 +248,12 @@ def pooled(state: State, judged: Judged, tokens: F64) -> F64:
     return np.where(np.isfinite(worth), worth, state.strength)
 
 
-def usual(state: State, odds: tuple[F64, F64], rho: float) -> State:
-    """The usual log-odds of the topics after a slice."""
+def usual(state: State, odds: tuple[F64, F64], rho: float, spared: float) -> State:
+    """The usual log-odds of the topics, and the share of spare ones, after a slice."""
     n = len(state.ids)
     logit, doubt = odds[0][:n], odds[1][:n]
     return state._replace(
+        spared=(1.0 - rho) * state.spared + rho * spared,
         logit=(1.0 - rho) * state.logit + rho * logit,
         logit_doubt=(1.0 - rho) ** 2 * state.logit_doubt + rho**2 * doubt,
     )

@@ -20,7 +20,7 @@ from bayou.parts.tracking import APART, Found, Here, How, Prior, gibbs, relearne
 ONLINE = 3  # passes in mini-batches of a slice that starts from noise
 BATCHES = 64  # of such a pass, at most
 RESTED = 0.005  # share of the tokens that move in a pass at rest
-EARLY = 2  # passes over a first slice before its priors are learned
+EARLY = 3  # passes over a first slice before the best of several starts is chosen, and priors are learned
 SETTLE = 2  # sampled sweeps that make one draw of the tokens from the estimate
 LEVEL = 50  # exact sweeps over a first slice in which alpha is learned
 DRAWS = 12  # sampled sweeps whose mean is the answer
@@ -61,29 +61,34 @@ def best(
     here: Here, known: Prior, how: How, begin: F32 | None, seeds: list[int], each: Each
 ) -> tuple[Found, Prior]:
     """The same for a first slice: the best of several starts, from noise where there is no ``begin``."""
-    tries = [_tried(started(here, known, how, begin, s, each), here, each) for s in seeds]
-    scores = [log_likelihood(rest, each) for rest in tries] if len(tries) > 1 else [0.0]
-    return sampled(tries[int(np.argmax(scores))], here, each)
-
-
-def _tried(rest: Rest, here: Here, each: Each) -> Rest:
-    """Passes from a start, with priors that fit the first few of them."""
-    n = rest.how.n_sweeps
-    rest = passed(rest, each, min(EARLY, n))
-    known, how = rest.known, rest.how
+    cuts = int(np.clip(here.pairs.n_docs // 16, 1, BATCHES))
+    few = em.make_batches(here.pairs, cuts, len(known.rows)) if begin is None else []
+    rests = [started(here, known, how, begin, seed, each, few) for seed in seeds]
+    rests = [passed(rest, each, min(EARLY, how.n_sweeps)) for rest in rests]
+    scores = [log_likelihood(rest, each) for rest in rests] if len(rests) > 1 else [0.0]
+    rest = rests[int(np.argmax(scores))]
     if how.learns or how.learns_alpha:
         known, how = relearned(_drawn(rest, each), rest.chain, known, how, here.n_terms, each)
-    return passed(rest._replace(known=known, how=how), each, max(n - EARLY, 0))
+    rest = passed(rest._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
+    return sampled(rest, here, each)
 
 
-def started(here: Here, known: Prior, how: How, begin: F32 | None, seed: int, each: Each) -> Rest:
-    """Counts to begin with, from the topics ``begin`` or from noise."""
+def started(
+    here: Here,
+    known: Prior,
+    how: How,
+    begin: F32 | None,
+    seed: int,
+    each: Each,
+    batches: list[em.Batch] | None = None,
+) -> Rest:
+    """Counts to begin with, from the topics ``begin`` or from noise and passes over ``batches``."""
     n_rows, n_topics = known.rows.shape
     (batch,) = em.make_batches(here.pairs, 1, n_rows)
     scratch = em.make_scratch([batch], n_topics)
     if begin is None:
         work = Work(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
-        counts = _from_noise(work, known, how, seed, each)
+        counts = _from_noise(work, batches or [batch], known, how, seed, each)
     else:
         rows = _apart(begin, seed)
         docs = topics.expected_counts(rows, how.alpha, here.pairs, each, max_iter=FOLD)
@@ -156,11 +161,12 @@ def _apart(rows: F32, seed: int) -> F32:
     return rows
 
 
-def _from_noise(work: Work, known: Prior, how: How, seed: int, each: Each) -> F32:
+def _from_noise(
+    work: Work, batches: list[em.Batch], known: Prior, how: How, seed: int, each: Each
+) -> F32:
     """n_vk after a few passes in mini-batches from topics that are noise."""
     pairs, (n_terms, n_topics) = work.pairs, known.rows.shape
     counts = em.noise_start(pairs, n_terms, n_topics, seed, each)
-    batches = em.make_batches(pairs, int(np.clip(pairs.n_docs // 16, 1, BATCHES)), n_terms)
     scratch, both = em.make_scratch(batches, n_topics), (how.alpha, known.beta)
     for i in range(ONLINE):
         done = i * len(batches)

@@ -70,7 +70,8 @@ def moved(
         doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=strength, alpha=alpha,
         step=state.step + 1, n_seen=state.n_seen + here.pairs.n_docs,
     )  # fmt: skip
-    return judging.usual(counted(state, here, p.rho), odds, p.rho)
+    spared = 1.0 - float(tokens.sum()) / max(float(topic_totals(found.term_topic).sum()), 1e-12)
+    return judging.usual(counted(state, here, p.rho), odds, p.rho, spared)
 
 
 def _reported(

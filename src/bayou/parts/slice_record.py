@@ -79,10 +79,11 @@ def _noted(
     p: SimpleNamespace,
 ) -> list[Alert]:
     """Keep what is to be known of the slice; gives its alerts."""
-    names, at = terms.names, done.state.step - 1
+    at = done.state.step - 1
+    known = None if terms.names is None else terms.names.terms
 
     def term(v: int) -> str:
-        return f"x{v}" if names is None else names[v]
+        return f"x{v}" if known is None else known[v]
 
     date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
     years = years_of(due.start, due.end)

@@ -120,7 +120,7 @@ def _begun(
     zeros, whole = np.zeros(n_topics), np.zeros(n_topics, np.int64)
     return State(
         step=0, n_seen=0, n_ids=n_topics, n_fixed=n_fixed, strength=0.0, doc_doubt=1.0, beta=known.beta,
-        memory=kept, past=kept[None][: 1 if p.window else 0], rows=rows, alpha=found.alpha,
+        spared=0.0, memory=kept, past=kept[None][: 1 if p.window else 0], rows=rows, alpha=found.alpha,
         ids=np.arange(n_topics), silent=whole,
         doubt=np.where(np.arange(n_topics) < n_fixed, 0.0, 1.0 / np.maximum(tokens, 1.0)), tokens=tokens,
         logit=zeros, logit_doubt=zeros, alarmed=whole, leaning=whole, near=whole - 1,

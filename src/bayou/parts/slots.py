@@ -24,6 +24,7 @@ class State(NamedTuple):
     strength: float  # S of the last slice; the next one's where it is estimated
     doc_doubt: float  # one over the documents that `usual` and `spread` are worth
     beta: float
+    spared: float  # usual share of spare topics
     memory: F32  # m_vk, columns sum to one; counts where the scale is that of counts
     past: F32  # slices x V x K: estimates that a window is the mean of
     rows: F32  # phi_vk of the last slice
