@@ -108,7 +108,7 @@ def test_alpha_is_judged_by_documents_kept_out():
     assert model.state_.n_seen == 240  # those kept out came in at the end
     assert model.state_.step == 15 * 6 + 1
     fixed = model_of(learn_alpha=False, learn_gamma=False, n_passes=2).fit(CORPUS)
-    assert (fixed.state_.alpha, fixed.state_.gamma) == (6.0, 1.0)  # documents of 60 tokens
+    assert (fixed.state_.alpha, fixed.state_.gamma) == (12.0, 1.0)  # documents of 60 tokens
     assert fixed.state_.step == 12
 
 

@@ -43,7 +43,7 @@ from bayou.topic_stream import TopicStream, check_state
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
 _UNRIPE = 7  # renewals of the stream's memory before topics are merged or given up: young ones are all alike
-_WIDE = 10.0  # length of a document over the concentration to begin with
+_WIDE = 5.0  # length of a document over the concentration to begin with
 _KEPT_OUT = (20, 100)  # one document in so many, and how many at most
 _LEAST, _MOST = 1e-6, 1e6  # concentrations beyond are one topic for all, or one for each token
 
@@ -189,7 +189,7 @@ class OnlineHDP(TopicStream):
     alpha : float or None
         Concentration of a document's topics around those of the corpus [b1]; where to begin if it is learned,
         and better there too large than too small: under a small one documents keep to the first topics they
-        meet. None is a tenth of the mean length of the documents it begins with, at least 1.
+        meet. None is a fifth of the mean length of the documents it begins with, at least 1.
     gamma : float
         Concentration of the corpus' topics [b0]: the larger, the more of them; where to begin.
     beta : float
