@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from bayou import HDP, Corpus, OnlineHDP, OnlineLDA
 from bayou.data import read
 from bayou.data.synthetic import sample_lda
-from bayou.parts import stream, topics
+from bayou.parts import topics
 from bayou.run.shards import Workers
 from corpora import Bench
 from corpora import load as load_bench
@@ -95,7 +95,7 @@ def batch_model(n_topics: int, n_sweeps: int, **given: Any) -> HDP:
 
 
 def level(bench: Bench, args: argparse.Namespace) -> None:
-    """Figure 5.3: CPU time until the online model, fitted with ever more passes, is at the batch sampler's level."""
+    """Figure 5.3: CPU time until the online model, fitted in ever more passes, is at the batch level."""
     head(f"CPU seconds to the batch sampler's level, K = {args.topics} ({bench.name})",
          "model", "CPU s", "completion", "same words", "topics", "ratio", "target")  # fmt: skip
     given = {} if args.beta is None else {"beta": args.beta}
