@@ -14,8 +14,8 @@ from tests.reference.blocks import block_corpus
 
 import bayou
 from bayou import LDA, ModelFileError, OnlineLDA
+from bayou.bases.estimator import Estimator
 from bayou.data import container, header
-from bayou.estimator import Estimator
 from bayou.homes import HOMES
 from bayou.testing.cases import saved
 

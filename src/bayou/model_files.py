@@ -10,9 +10,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from bayou.bases.estimator import Estimator
 from bayou.data import container
 from bayou.data.errors import ModelFileError
-from bayou.estimator import Estimator
 from bayou.homes import HOMES
 
 # What a file may hold, by the kind its manifest states, and how that is made from it. Whatever is built

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou import explanation
 from bayou._version import __version__
+from bayou.bases.estimator import Estimator
 from bayou.data import container, reading, vectorizer_file
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.growing import Account, Growth, VocabularyReport, grown, opened, report_of
 from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
-from bayou.estimator import Estimator
 from bayou.model_files import estimator_of, readers
 from bayou.models.lda import LDA
 

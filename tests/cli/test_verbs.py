@@ -8,10 +8,10 @@ import pytest
 from tests.cli.samples import texts
 
 import bayou
+from bayou.bases.estimator import Estimator
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.cli import app
 from bayou.cli.catalogue import classes, find, name_of
-from bayou.estimator import Estimator
-from bayou.topic_estimator import TopicEstimator
 
 VERBS = [
     "demo",

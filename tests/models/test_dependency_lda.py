@@ -11,8 +11,8 @@ from tests.reference import labels as twin
 
 import bayou
 from bayou import DependencyLDA, FastDependencyLDA, LabeledLDA
+from bayou.bases.label_fitting import held_out, tuned
 from bayou.data.synthetic_labels import sample_dependency_lda
-from bayou.label_fitting import held_out, tuned
 from bayou.label_posterior import LabelPosterior
 from bayou.metrics.multilabel import micro_auc
 from bayou.parts import label_scores

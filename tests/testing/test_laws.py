@@ -9,8 +9,8 @@ from tests.testing import supervised
 from tests.testing.broken import BROKEN
 
 from bayou import LDA, BayesPAClassifier, BayesPARegressor, Corpus, OnlineLDA
+from bayou.bases.estimator import Estimator
 from bayou.data.synthetic import sample_lda
-from bayou.estimator import Estimator
 from bayou.run import shards
 from bayou.testing import check_model, laws
 from bayou.testing.cases import always_threads, fit, long_corpus, same, target_of

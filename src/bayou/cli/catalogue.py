@@ -18,7 +18,7 @@ from bayou.data.errors import did_you_mean
 from bayou.homes import HOMES
 
 if TYPE_CHECKING:
-    from bayou.estimator import Estimator
+    from bayou.bases.estimator import Estimator
 
 _MODELS = "bayou.models."
 _WITHOUT_TOPICS = (

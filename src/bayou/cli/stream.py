@@ -29,7 +29,7 @@ def size_of(model: TextModel) -> int:
 
     Learning stops between two goes, so that Ctrl-C is not waited for long.
     """
-    from bayou.online_supervised import OnlineSupervised
+    from bayou.bases.online_supervised import OnlineSupervised
     from bayou.run.batches import CHUNK
 
     inner = getattr(model, "estimator_", model.estimator)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import read_labels
@@ -34,7 +35,6 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 STEPS = 20  # of the inference of a document's labels
 

@@ -31,11 +31,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.linear_estimator import LinearEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import growth, merged_classes, read_labels, responses
-from bayou.linear_estimator import LinearEstimator
 from bayou.parameters import number
 from bayou.parts import passive_aggressive as pa
 from bayou.parts.topics import F64

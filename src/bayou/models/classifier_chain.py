@@ -25,11 +25,11 @@ from scipy.sparse import csr_array
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.wrapping import F64, I64, Matrix, Wrapper, seeded
 from bayou.kernels.rng import BOOTSTRAP, MEMBER, key, with_replacement
 from bayou.parameters import number, one_of, whole
 from bayou.parts.label_chains import Chain, drawn_chain, frequency_order, search
 from bayou.parts.label_learners import fit_label, in_order, joined, label_probability
-from bayou.wrapping import F64, I64, Matrix, Wrapper, seeded
 
 
 @dataclass(eq=False, repr=False)

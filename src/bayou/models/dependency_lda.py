@@ -24,12 +24,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Task, learn_and_tune
-from bayou.label_floors import Floors, Work, check_floors, train_floors
+from bayou.bases.label_estimator import LabelEstimator
+from bayou.bases.label_fitting import Task, learn_and_tune
+from bayou.bases.label_floors import Floors, Work, check_floors, train_floors
+from bayou.bases.label_topics import TopicsOverLabels
 from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import RULES
-from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import number, one_of, optional
 from bayou.parts import label_links, label_training, labels
 from bayou.parts.topics import F32, I32, U16, Each

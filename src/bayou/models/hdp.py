@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.kernels.rng import MEMBER, key
@@ -45,7 +46,6 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 APART = 5  # sweeps between two that are kept
 CHECK = 10  # sweeps between two scores

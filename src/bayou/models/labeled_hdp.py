@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.label_estimator import LabelEstimator
+from bayou.bases.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.kernels import stacked
-from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import AUTO, LabelPosterior
 from bayou.label_response import RULES
 from bayou.parameters import check_kept, optional

@@ -26,8 +26,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.bases.label_estimator import LabelEstimator
+from bayou.bases.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.label_posterior import AUTO, LabelPosterior
 from bayou.label_response import RULES
 from bayou.parameters import whole

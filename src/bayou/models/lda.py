@@ -31,9 +31,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.fast_setup import prepare
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.fast_setup import prepare
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
 from bayou.parts import fast, prior, sampler, spectral, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
@@ -42,7 +43,6 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Callback, Info
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 CHECK = 10  # sweeps between two scores of a sampler
 APART = 5  # sweeps between two that are kept

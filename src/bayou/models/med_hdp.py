@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
+from bayou.bases.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
 from bayou.parameters import check_growth
 from bayou.parts import chains, first_pass, growing_chain, growth, second_stage
 from bayou.parts import passive_aggressive as pa

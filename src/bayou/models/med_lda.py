@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayou.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
+from bayou.bases.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
 from bayou.parameters import one_of, resolve_alpha, whole
 from bayou.parts import chains, second_stage
 from bayou.parts.topics import F32, Each

@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.mixture_estimator import MixtureEstimator
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.kernels import mixture as kernels
 from bayou.kernels import rng
-from bayou.mixture_estimator import MixtureEstimator
 from bayou.parameters import check_parameters, number, optional
 from bayou.parts import columns, mixture, topics
 from bayou.parts.topics import F64, I64, Pairs

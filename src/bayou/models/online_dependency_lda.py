@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from bayou.label_fitting import MIXES
+from bayou.bases.label_fitting import MIXES
+from bayou.bases.label_topics import TopicsOverLabels
+from bayou.bases.online_labels import OnlineLabelEstimator
 from bayou.label_posterior import SCORES
-from bayou.label_topics import TopicsOverLabels
-from bayou.online_labels import OnlineLabelEstimator
 from bayou.parameters import number, one_of, optional, whole
 from bayou.parts.label_cells import Local
 from bayou.parts.label_state import How, State

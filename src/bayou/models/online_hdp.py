@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_stream import TopicStream, check_state
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
@@ -39,7 +40,6 @@ from bayou.parts.tables import expected_tables
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
-from bayou.topic_stream import TopicStream, check_state
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
 _UNRIPE = 7  # renewals of the stream's memory before topics are merged or given up: young ones are all alike

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayou.online_labels import OnlineLabelEstimator
+from bayou.bases.online_labels import OnlineLabelEstimator
 from bayou.parameters import number, whole
 from bayou.parts import label_state
 from bayou.parts.label_cells import Local

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_stream import TopicStream, check_state
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
@@ -32,7 +33,6 @@ from bayou.parts import hybrid, prior, spectral, stream, topics
 from bayou.parts.topics import F32, F64, I64, Each
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
-from bayou.topic_stream import TopicStream, check_state
 
 
 class State(NamedTuple):

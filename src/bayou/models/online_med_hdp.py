@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bayou.growing_estimator import GrowingOnline
-from bayou.online_classifier import OnlineClassifier
-from bayou.online_regressor import OnlineRegressor
+from bayou.bases.growing_estimator import GrowingOnline
+from bayou.bases.online_classifier import OnlineClassifier
+from bayou.bases.online_regressor import OnlineRegressor
 from bayou.parameters import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayou.online_classifier import OnlineClassifier
+from bayou.bases.online_classifier import OnlineClassifier
 from bayou.parameters import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {

@@ -18,11 +18,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from bayou.bases.spectral_estimator import Answer, SpectralEstimator
 from bayou.parameters import number
 from bayou.parts import mixture, moment_stream, spectral
 from bayou.parts.moment_stream import State
 from bayou.parts.topics import Each, Pairs
-from bayou.spectral_estimator import Answer, SpectralEstimator
 
 LEAST_ALPHA = 1e-3  # of one topic: under it a fold-in forgets that the topic is there
 

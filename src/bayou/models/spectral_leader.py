@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
-from bayou.mixture_estimator import MixtureEstimator
+from bayou.bases.mixture_estimator import MixtureEstimator
+from bayou.bases.spectral_estimator import Answer, SpectralEstimator
 from bayou.parameters import whole
 from bayou.parts import mixture, moment_stream, reservoir, spectral
 from bayou.parts.moment_stream import State
 from bayou.parts.topics import Each, Pairs
-from bayou.spectral_estimator import Answer, SpectralEstimator
 
 FEW = 10  # documents a topic under which a spectrum that is too short is not believed at all
 

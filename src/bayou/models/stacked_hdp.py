@@ -24,12 +24,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.label_estimator import LabelEstimator
-from bayou.label_fitting import Task, learn_and_tune
-from bayou.label_floors import Floors, Work, check_floors, train_floors
+from bayou.bases.label_estimator import LabelEstimator
+from bayou.bases.label_fitting import Task, learn_and_tune
+from bayou.bases.label_floors import Floors, Work, check_floors, train_floors
+from bayou.bases.label_topics import TopicsOverLabels
 from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import RULES
-from bayou.label_topics import TopicsOverLabels
 from bayou.parameters import check_n_topics, one_of, optional
 from bayou.parts import label_links, label_training, labels, roots, stacked
 from bayou.parts.roots import Level

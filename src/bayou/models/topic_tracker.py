@@ -27,12 +27,13 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.estimator import runtime
+from bayou.bases.tracked import TrackedTopics
 from bayou.data.calendar import parse_width
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.growth import Terms
 from bayou.data.intake import Due, Intake, with_times
-from bayou.estimator import runtime
 from bayou.parts import slice_record, slots, tracker_settings, trail
 from bayou.parts.slots import State
 from bayou.parts.topics import Each
@@ -41,7 +42,6 @@ from bayou.posterior import unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.tracked import TrackedTopics
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -15,11 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.wrapping import F64, I64, Matrix, Truth, Wrapper, label_scores, seeded
 from bayou.kernels.rng import FOLD, key, shuffled
 from bayou.parameters import whole
 from bayou.thresholds.rule import Rule
 from bayou.thresholds.rules import SCut
-from bayou.wrapping import F64, I64, Matrix, Truth, Wrapper, label_scores, seeded
 
 F = TypeVar("F", bound=Callable[..., Any])
 

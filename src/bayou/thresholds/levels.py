@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.wrapping import F64, I64
+from bayou.bases.wrapping import F64, I64
 
 
 class Levels(NamedTuple):

@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso, LassoCV, Ridge
 from sklearn.utils.validation import check_array
 
+from bayou.bases.wrapping import F64
 from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse, row_chunks
 from bayou.parameters import number, optional, whole
 from bayou.thresholds.levels import best_threshold
 from bayou.thresholds.rule import Rule, _pair, above, in_form, top_labels
-from bayou.wrapping import F64
 
 _FOLDS = 3
 

@@ -10,6 +10,7 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.wrapping import F64, I64
 from bayou.metrics.multilabel.inputs import (
     Scores,
     dense,
@@ -19,7 +20,6 @@ from bayou.metrics.multilabel.inputs import (
     read_scores,
     row_chunks,
 )
-from bayou.wrapping import F64, I64
 
 
 class Rule(BaseEstimator):

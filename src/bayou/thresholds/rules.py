@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from bayou.bases.wrapping import F64, I64
 from bayou.metrics.multilabel.auc import positive_scores
 from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse, largest, row_chunks
 from bayou.parameters import number, one_of, whole
 from bayou.thresholds.levels import Levels, best_level, levels, threshold_at
 from bayou.thresholds.rule import Rule, above, top_documents, top_labels
-from bayou.wrapping import F64, I64
 
 
 def _parts(scores: Scores) -> Iterator[tuple[F64, int]]:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayou.bases.estimator import Estimator
 from bayou.data.label_forms import MULTI_LABEL, Labels
-from bayou.estimator import Estimator
 from bayou.kernels.rng import HELD_OUT, key, shuffled
 from bayou.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.label_response import LabelResponse, fitted_sigmoid

@@ -13,13 +13,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.supervised_estimator import SupervisedEstimator, scores, weights_of
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.supervision import read_labels, read_targets
 from bayou.parameters import number
 from bayou.parts.topics import F64
 from bayou.run.shards import Workers
-from bayou.supervised_estimator import SupervisedEstimator, scores, weights_of
 
 __all__ = ["SupervisedEstimator", "TopicClassifier", "TopicRegressor", "scores", "weights_of"]
 

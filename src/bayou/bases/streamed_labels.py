@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.label_set import LabelSet
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import (
@@ -22,7 +23,6 @@ from bayou.data.label_forms import (
 )
 from bayou.label_posterior import LabelPosterior
 from bayou.label_response import LabelResponse
-from bayou.label_set import LabelSet
 from bayou.parts import (
     features,
     label_cells,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.supervised import SupervisedEstimator, weights_of
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
@@ -36,7 +37,6 @@ from bayou.posterior import Posterior, unpack_vocabulary
 from bayou.run import batches, checkpoint, loop
 from bayou.run.batches import Cut
 from bayou.run.shards import Workers
-from bayou.supervised import SupervisedEstimator, weights_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

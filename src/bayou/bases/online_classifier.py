@@ -10,16 +10,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.bases.online_supervised import OnlineSupervised
+from bayou.bases.supervised import TopicClassifier
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import growth, merged_classes, read_labels, responses
 from bayou.kernels.response import HINGE
-from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import optional
 from bayou.parts import online_refit, online_stream
 from bayou.response import Response
-from bayou.supervised import TopicClassifier
 
 # factor on a yes of "averaging" where weights are refitted; 8 draws topics to rare labels
 YES = 3.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.growth import Dropped, Terms
 from bayou.data.intake import Intake
@@ -17,7 +18,6 @@ from bayou.parts.slots import State
 from bayou.parts.topics import I64
 from bayou.parts.trail import Alert, Courses, Slices
 from bayou.posterior import Posterior
-from bayou.topic_estimator import TopicEstimator
 
 
 class TrackedTopics(TopicEstimator):

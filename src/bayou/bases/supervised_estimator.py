@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.explanation import MarginExplanation
 from bayou.parts import features, topics
 from bayou.parts.topics import F32, F64, Each
 from bayou.posterior import proportions
 from bayou.response import Response
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

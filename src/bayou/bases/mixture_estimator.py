@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.kernels import mixture as kernels
 from bayou.kernels.rng import PROPORTIONS
 from bayou.metrics.likelihood import completion_halves
@@ -18,7 +19,6 @@ from bayou.parameters import whole
 from bayou.parts import mixture
 from bayou.parts import topics as parts
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

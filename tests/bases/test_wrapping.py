@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from bayou.bases.wrapping import label_scores, read_truth, seeded
 from bayou.data import DataError
-from bayou.wrapping import label_scores, read_truth, seeded
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y")

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
+from bayou.bases.estimator import Estimator
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
-from bayou.estimator import Estimator
 from bayou.parameters import number, one_of, optional, whole
 from bayou.parts import columns
 from bayou.parts import passive_aggressive as pa

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.online_supervised import OnlineSupervised
+from bayou.bases.online_supervised import OnlineSupervised
 from bayou.parameters import check_growth, number, whole
 from bayou.parts import growth
 from bayou.parts.growth import Growth

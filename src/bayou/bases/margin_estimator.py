@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayou.bases.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import read_labels, read_targets, signs
@@ -20,7 +21,6 @@ from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
 
 _MOST_COST = 1e8  # kernels square it in single precision
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.label_fitting import Run, Task
+from bayou.bases.supervised import Classifies
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import MULTI_LABEL
 from bayou.data.supervision import read_labels
 from bayou.explanation import LabelExplanation
-from bayou.label_fitting import Run, Task
 from bayou.label_posterior import LabelPosterior
 from bayou.label_response import RULES, LabelResponse
 from bayou.parameters import number, one_of, whole
@@ -26,8 +28,6 @@ from bayou.posterior import Posterior, proportions
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.shards import Workers
-from bayou.supervised import Classifies
-from bayou.topic_estimator import TopicEstimator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

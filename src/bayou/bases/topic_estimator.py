@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.estimator import Estimator
+from bayou.bases.estimator import Estimator
 from bayou.metrics.likelihood import completion_halves
 from bayou.metrics.topics import top_terms
 from bayou.parameters import number, whole

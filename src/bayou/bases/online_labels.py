@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayou.bases.streamed_labels import StreamedLabels
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
 from bayou.data.supervision import merged_classes, read_labels
@@ -20,7 +21,6 @@ from bayou.parts.label_state import How, State
 from bayou.run import batches, loop
 from bayou.run.batches import Cut
 from bayou.run.shards import Workers
-from bayou.streamed_labels import StreamedLabels
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

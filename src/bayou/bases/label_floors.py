@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from bayou.label_fitting import Run, Sweeps
+from bayou.bases.label_fitting import Run, Sweeps
 from bayou.parameters import check_kept, check_n_topics, optional
 from bayou.parts import label_links, label_training, labels
 from bayou.run.loop import Info

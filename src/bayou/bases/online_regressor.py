@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.bases.online_supervised import OnlineSupervised
+from bayou.bases.supervised import TopicRegressor
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.supervision import bounded, read_targets
 from bayou.kernels.response import INSENSITIVE
-from bayou.online_supervised import OnlineSupervised
 from bayou.parameters import optional
 from bayou.parts import online_refit, online_state, online_stream
 from bayou.parts.online_state import State
 from bayou.parts.topics import F64
 from bayou.response import Response
 from bayou.run.shards import Workers
-from bayou.supervised import TopicRegressor
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

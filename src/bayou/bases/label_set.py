@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.label_estimator import LabelEstimator
 from bayou.data.errors import DataError
 from bayou.data.label_forms import BINARY, MULTI_CLASS, MULTI_LABEL, listed_classes
-from bayou.label_estimator import LabelEstimator
 from bayou.parameters import number
 from bayou.parts import label_documents, open_labels
 from bayou.parts.label_documents import Documents

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.parameters import check_parameters, number, whole
@@ -22,7 +23,6 @@ from bayou.posterior import check_arrays
 from bayou.run import batches, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing that was known be left to scale
 N_SCORED = (500, 65_536)  # documents whose score ends `fit`, and tokens of theirs, or one document

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.container import pack_strings
 from bayou.data.errors import DoubtWarning, ModelFileError
 from bayou.parameters import check_parameters, one_of, optional, whole
@@ -26,7 +27,6 @@ from bayou.parts.topics import F32, F64, Each, Pairs
 from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
 from bayou.run.shards import Workers
-from bayou.topic_estimator import TopicEstimator
 
 CHUNK = 256  # documents a stream is read in where nothing else decides; it changes nothing
 MODES = ("basis", "history", "reservoir")
