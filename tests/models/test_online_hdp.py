@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.reference.blocks import block_corpus, matched_hellinger
 
-from bayou import Corpus, ModelFileError, OnlineHDP, load, topic_stream
+from bayou import Corpus, ModelFileError, OnlineHDP, load
+from bayou.bases import topic_stream
 from bayou.data import container
 from bayou.data.synthetic import sample_lda
 from bayou.models.online_hdp import BIRTHS, HYBRID
