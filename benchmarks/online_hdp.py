@@ -221,7 +221,7 @@ def variants(bench: Bench, args: argparse.Namespace) -> None:
     for name, given in (
         ("default", {}),
         ("`merge=False`", {"merge": False}),
-        ("`learn_alpha=False` (alpha = 10)", {"learn_alpha": False}),
+        ("`learn_alpha=False`", {"learn_alpha": False}),
         (
             '`inference="truncation-free"`, one pass',
             {"inference": "truncation-free", "n_passes": 1},

@@ -239,6 +239,26 @@ def test_what_is_read_is_never_written_over(invoke, files, tmp_path, verb, flag)
     assert (tmp_path / "docs.csv").read_text() == text
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-o", "q.jsonl", "-o", "q.jsonl"),
+        ("-o", "q.jsonl", "--alerts", "q.jsonl"),
+        ("--alerts", "q.jsonl", "--dead-letters", "q.jsonl"),
+        ("--metrics", "q.jsonl", "--dead-letters", "q.jsonl"),
+        ("-o", "s/dead-letters.jsonl"),
+        ("-o", "sqlite:///q.db#a", "--alerts", "sqlite:///q.db#a"),
+        ("-o", "MODEL"),
+    ],
+    ids=" ".join,
+)
+def test_results_of_a_stream_are_kept_apart(invoke, files, small, flags):
+    model = files / "online-lda.bayou"
+    words = [model if word == "MODEL" else word for word in flags]
+    said = complaint(invoke("stream", model, small(), "--state", "s", *words, code=2))
+    assert "name another file" in said
+
+
 def test_two_results_of_one_command_are_two_files(invoke, small):
     words = ("fit", small(), "-k", "2", "-o", "one", "--report", "one")
     assert "name another file" in complaint(invoke(*words, code=2))

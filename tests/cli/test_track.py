@@ -79,6 +79,19 @@ def test_documents_that_come_late_are_counted(invoke, news):
     assert "320 documents came late, with slices of their time over" in again.stderr
 
 
+def test_a_tracker_that_goes_on_keeps_its_settings_and_its_file(invoke, news, tmp_path):
+    invoke("track", news, "--time", "when", "--slice", "week", "-k", "6", *QUICK, "-o", "a.bayou")
+    before = (tmp_path / "a.bayou").read_bytes()
+    words = ("track", news, "--from", "a.bayou")
+    said = invoke(*words, "-k", "7", "--set", "rho=0.9", "--seed", "9", code=2).stderr
+    assert "a tracker from a file has its own --topics, --set, --seed" in " ".join(said.split())
+    for flag in ("--alerts", "--report"):
+        said = invoke(*words, flag, "a.bayou", code=2).stderr
+        assert "name another file" in " ".join(said.replace("│", " ").split())
+    assert (tmp_path / "a.bayou").read_bytes() == before
+    invoke(*words, "-o", "a.bayou")
+
+
 def test_alerts_on_standard_output_and_a_command(invoke, news, tmp_path):
     seen = tmp_path / "seen.txt"
     code = f"import sys; open({str(seen)!r}, 'a').write(sys.stdin.read())"

@@ -87,6 +87,14 @@ def test_upper_tails_are_those_of_the_beta_binomial():
         assert out[30] == 1.0, "where nothing was asked for"
 
 
+def test_far_below_the_mean_an_upper_tail_is_whole():
+    """The chance of the count itself is no number any more, and the tail is all there is."""
+    out, counts = np.zeros(4), np.array([0.0, 1.0, 50.0, 300.0])
+    shape = np.full(4, 2500.0), np.full(4, 47500.0)
+    quiet.upper_tails(out, np.arange(4), counts, 50_000, *shape)
+    np.testing.assert_array_equal(out, 1.0)
+
+
 def test_middle_tails_have_half_of_the_count_itself():
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 81, 20).astype(np.float64)

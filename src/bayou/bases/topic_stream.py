@@ -120,7 +120,7 @@ class TopicStream(TopicEstimator, abstract=True):
         self.state_ = learned._replace(n_seen=corpus.n_docs)  # however often each was seen
         if p.kept_out is not None:
             p.n_docs = n_docs
-            self._partial(p.kept_out, p, whole=False)
+            self._partial(p.kept_out, p)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -141,11 +141,11 @@ class TopicStream(TopicEstimator, abstract=True):
                 "begin another model for another number of topics"
             )
 
-        self._partial(corpus, p, whole=True)
+        self._partial(corpus, p)
         return self
 
-    def _partial(self, corpus: Corpus, p: SimpleNamespace, *, whole: bool) -> None:
-        """One pass in the order given."""
+    def _partial(self, corpus: Corpus, p: SimpleNamespace) -> None:
+        """One pass in the order given, to its end."""
 
         def batch(i: int) -> Corpus:
             return corpus[i * p.batch_size : (i + 1) * p.batch_size]
@@ -154,7 +154,7 @@ class TopicStream(TopicEstimator, abstract=True):
         begin = getattr(self, "state_", None)
         if begin is None:
             begin = self._opening(corpus, batch(0), p)
-        self._learn(begin, n_batches, batch, p, whole=whole)
+        self._learn(begin, n_batches, batch, p, whole=True)
 
     def _documents(self, X: Any, p: SimpleNamespace, *, reset: bool) -> Corpus:
         """The documents; for sampling in whole counts, with one warning for all mini-batches."""

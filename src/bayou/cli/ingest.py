@@ -239,15 +239,22 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
     if state.exists() and not state.is_dir():
         raise typer.BadParameter(f"{state} is a file; name a folder", param_hint="--state")
     output.check_writable(state / "x" if state.is_dir() else state, "--state")
-    for place, flag in ((metrics, "--metrics"), (dead_letters, "--dead-letters")):
+    for flag, file in (("--metrics", metrics), ("--dead-letters", dead_letters)):
+        if file is not None:
+            output.check_writable(file, flag)
+    dead = dead_letters or state / "dead-letters.jsonl"
+    written: list[tuple[str, str | Path | None]] = [("--output", place) for place in out or []]
+    written += [("--alerts", alerts), ("--metrics", metrics), ("--dead-letters", dead)]
+    for i, (flag, place) in enumerate(written):
         if place is not None:
-            output.check_writable(place, flag, [*source, model, *(out or [])])
+            others = [other for _, other in written[:i]]
+            output.check_apart(place, [*source, model, *others], flag)
     given = {"max_terms": max_terms, "min_docs": min_docs, "memory": memory}
     growth = {name: n for name, n in given.items() if n is not None}
     if closed and growth:
         raise typer.BadParameter("--closed has no use for " + ", ".join(growth))
     plan = Plan(
-        model, source, out or [], state, dead_letters or state / "dead-letters.jsonl",
+        model, source, out or [], state, dead,
         {"text": text, "label": label, "target": target, "id": id}
         | ({} if time is None else {"time": time}), label_separator, top or None,
         block, remember, closed, growth,

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bayou.text_model import TextModel
 
 _WORDS = "Words"
+_FIRST = {
+    "slice_": "--slice", "topics": "--topics", "settings_": "--set", "seed": "--seed",
+    "stop_words": "--stop-words", "min_df": "--min-df", "max_terms": "--max-terms",
+}  # fmt: skip
 
 
 def track(  # one parameter a flag
@@ -108,11 +112,15 @@ def track(  # one parameter a flag
     for flag, path in written.items():
         if path is not None and path != output.STDOUT:
             others = [other for name, other in written.items() if name != flag]
-            output.check_writable(path, flag, [file, *others])
+            before = (
+                [] if flag == "--output" else [begin]
+            )  # which may take the place of the old one
+            output.check_writable(path, flag, [file, *before, *others])
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)
     if begin is not None:
+        _check_unsaid(ctx)
         before = _loaded(begin, threads)
         model, vectorizer = before.estimator_, before.vectorizer_
     else:
@@ -132,6 +140,20 @@ def track(  # one parameter a flag
     _leave(teller, source, report, out, title, voice)
     if stopped:
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_unsaid(ctx: typer.Context) -> None:
+    """Refuse what belongs to a tracker that begins where one goes on."""
+    said = [
+        flag
+        for name, flag in _FIRST.items()
+        if (source := ctx.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    ]
+    if said:
+        raise typer.BadParameter(
+            f"a tracker from a file has its own {', '.join(said)}; leave them out",
+            param_hint="--from",
+        )
 
 
 def _kind() -> Any:

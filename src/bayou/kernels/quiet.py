@@ -115,15 +115,25 @@ def _log_chance(k, n, x, y):
 
 @jit
 def _tail(p, k, n, x, y):
-    """P(X >= k), where ``p`` = P(X = k): each further one is the one before times a ratio."""
+    """P(X >= k), where ``p`` = P(X = k): each further one is the one before times a ratio.
+
+    Below the mean it is what the other tail leaves: there the first chance may be too small for a number.
+    """
     total = 0.0
+    if k * (x + y) < n * x:
+        for j in range(k, 0, -1):
+            p *= j * (n - j + y) / ((n - j + 1.0) * (j - 1.0 + x))
+            total += p
+            if p < 1e-16 * total:
+                break
+        return 1.0 - min(total, 1.0)
     for j in range(k, n + 1):
         total += p
         step = (n - j) * (j + x) / ((j + 1.0) * (n - j - 1.0 + y)) if j < n else 0.0
         p *= step
         if step < 1.0 and p < 1e-16 * total:
             break
-    return total
+    return min(total, 1.0)
 
 
 @jit

@@ -296,7 +296,8 @@ class HDP(TopicEstimator):
     learn_alpha, learn_gamma : bool
         Whether the concentrations are drawn along the way, under Gamma(1, 1) priors.
     max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`. A chain goes token after token, so one thread does all the work.
+        As in `LDA`. A chain goes token after token, so one thread does all the work but for what it begins
+        with, which neither `max_time` nor callbacks reach.
 
     Attributes
     ----------

@@ -69,7 +69,8 @@ class TopicTracker(TrackedTopics):
         Most CVB0 passes over a slice, or sweeps of a sampler. None is 3 passes, 30 over the first slice;
         100 sweeps.
     burn_in : int or None
-        Sweeps of a sampler before any is kept (None: half). Every fifth is kept.
+        Sweeps of a sampler before any is kept (None: half), in which alpha and beta are learned. Every
+        fifth after them is kept.
     start : {"random", "spectral"}
         Where the first slice starts: anywhere, or at topics solved for from its moments (`SpectralLDA`).
     n_starts : int

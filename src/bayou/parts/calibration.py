@@ -38,7 +38,9 @@ def sigmoid(scores: F64, signs: Any, weight: Any = None) -> tuple[float, float]:
     weight = np.ones(len(scores)) if weight is None else np.asarray(weight, np.float64)
     n_yes, n_no = float(weight[signs > 0].sum()), float(weight[signs < 0].sum())
     odds = float(np.log((n_yes + 1.0) / (n_no + 1.0)))
-    if n_yes == 0 or n_no == 0:  # scores say nothing; so many documents of one side do
+    if (
+        n_yes == 0 or n_no == 0 or np.ptp(scores) == 0.0
+    ):  # scores say nothing; numbers of documents do
         return 0.0, odds
     scale = max(float(np.abs(scores).mean()), 1e-12)
     target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))

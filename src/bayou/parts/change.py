@@ -70,8 +70,9 @@ def repeats(z: U16, tokens: Tokens, memory: F32) -> Repeats:
 
 
 def inverse_sums(columns: F32) -> F64:
-    """What makes columns sum to one."""
-    return np.asarray(1.0 / np.maximum(topic_totals(columns), 1e-300), np.float64)
+    """What makes columns sum to one; nothing makes one of nothing, and its is 0."""
+    totals = topic_totals(columns)
+    return np.where(totals > 0.0, 1.0 / np.maximum(totals, 1e-30), 0.0)
 
 
 def burstiness(found: Repeats) -> float:

@@ -113,7 +113,7 @@ def judge(
     counted = _counted(found, here), here.place
     burst = change.burstiness(known)
     size = known.lengths.sum(axis=1).astype(np.float64)
-    enough = (size >= p.min_tokens) & (state.silent == 0)
+    enough = (size >= max(p.min_tokens, 1)) & (state.silent == 0)
     gap = change.drift(known, counted, state.memory, burst, state.ids, key, each)
     expected, p_drift, ratios = _drift_p(gap, size * state.doubt, enough, state)
     excess = gap.value - expected

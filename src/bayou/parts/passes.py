@@ -152,6 +152,8 @@ def _smoothed(counts: F32, known: Prior) -> tuple[F32, F64]:
 
 def _apart(rows: F32, seed: int) -> F32:
     """Topics to start under; several that know nothing get some noise, else they would stay the same."""
+    if not len(rows):
+        return rows
     flat = np.flatnonzero(rows.min(axis=0) == rows.max(axis=0))
     if len(flat) > 1:
         noise = np.empty((len(rows), len(flat)), np.float32)

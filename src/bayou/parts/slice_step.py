@@ -173,7 +173,7 @@ def _pull(state: State, n_tokens: float, p: SimpleNamespace) -> float:
     if p.scale == "counts":
         return 1.0
     if p.strength == "estimate":
-        if state.step > 1:
+        if state.strength > 0.0:  # none was estimated while slices were empty
             return state.strength
     elif p.strength is not None:
         return float(p.strength)

@@ -190,7 +190,7 @@ def infer(
         else:
             snapshot(z, chain, how.alpha, prior, single, step, each)
         since = step - how.burn_in
-        if since <= 0 and step % APART == 0:
+        if since <= 0 and (step % APART == 0 or since == 0):
             prior, how = relearned(z, chain, prior, how, here.n_terms, each)
             single = prior.rows.astype(np.float32)
         if since > 0 and (since % APART == 0 or step == how.n_sweeps):
