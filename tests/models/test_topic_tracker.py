@@ -116,54 +116,6 @@ def test_planted_events_are_found(news, tracked):
     assert set(tracked.topic_ids_) == set(range(7)), "one more topic, and no number twice"
 
 
-def blocks(n_docs, present, n_terms=12, seed=0):
-    """Documents of three topics with words of their own, of those that are present."""
-    rng = np.random.default_rng(seed)
-    counts = np.zeros((n_docs, n_terms), int)
-    for d in range(n_docs):
-        own = 4 * present[d % len(present)] + np.arange(4)
-        np.add.at(counts[d], rng.choice(own, 20), 1)
-    return counts
-
-
-def test_a_topic_that_has_lost_all_its_words_stays_asleep():
-    """Nothing comes of a memory without any mass: no topic is told as the same as it."""
-    model = TopicTracker(n_topics=3, n_spare=0, forget_after=2, min_docs=2, random_state=0)
-    names = [f"w{v}" for v in range(12)]
-    for t in range(7):
-        present = [0, 1, 2] if t < 2 else [0, 1]
-        counts = blocks(60, present, seed=t)
-        model.partial_fit(Corpus.from_matrix(counts, vocabulary=names))
-    assert np.isfinite(model.components_).all()
-    assert np.isfinite(model.slices_.surprise[2:]).all()
-    assert not {"merged", "revived"} & {alert.kind for alert in model.alerts()}
-
-
-@pytest.mark.parametrize("how", [{"fixed": {"f": [1.0] * 6}}, {"start": "spectral"}], ids=str)
-def test_a_first_slice_without_tokens(how):
-    model = TopicTracker(n_topics=2, random_state=0, **how).partial_fit(np.zeros((3, 6), int))
-    model.partial_fit(np.eye(6, dtype=int)[np.arange(30) % 6] * 3)
-    assert np.isfinite(model.components_).all()
-
-
-def test_strength_is_estimated_whatever_was_empty_before():
-    found = {}
-    for name, order in (("plain", "abc"), ("late", "_abc"), ("gap", "a_bc")):
-        model = TopicTracker(n_topics=3, strength="estimate", random_state=0)
-        for t, which in enumerate(order):
-            counts = blocks(60, [0, 1, 2], seed=t)
-            model.partial_fit(counts * (which != "_"))
-        found[name] = model.slices_.strength
-    assert (found["plain"][1:] > 0).all()
-    assert (found["late"][2:] > 0).all()
-    assert found["gap"][2] > 0
-
-
-def test_samplers_with_a_short_burn_in_learn_beta_too():
-    model = TopicTracker(n_topics=3, inference="gibbs", n_sweeps=6, random_state=0)
-    assert model.partial_fit(blocks(60, [0, 1, 2])).state_.beta != 0.01
-
-
 def test_a_topic_whose_words_change_does_not_fall_too(tracked):
     drifts = {(a.slice, a.topic) for a in tracked.alerts("drift")}
     swings = {(a.slice, a.topic) for a in tracked.alerts(("rise", "fall"))}

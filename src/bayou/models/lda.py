@@ -29,14 +29,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.fast_setup import prepare
 from bayou.bases.topic_estimator import TopicEstimator
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
+from bayou.metrics.likelihood import completion_halves
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import fast, prior, sampler, spectral, topics
+from bayou.parts import fast, prior, sampler, schedule, spectral, topics
 from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
 from bayou.posterior import Posterior
 from bayou.run import checkpoint as checkpoints
@@ -286,7 +287,7 @@ class LDA(TopicEstimator):
         saved: checkpoints.Saver,
         each: Each,
     ) -> tuple[Posterior, int]:
-        setup = prepare(corpus, p, self.seed_, each)
+        setup = _prepared(corpus, p, self.seed_, each)
         sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
         begin = self._resumed(fast.State, corpus, saved, sizes)
         if begin is None:
@@ -422,3 +423,21 @@ def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:
     fresh = len(state.scores) > 0 and state.score_steps[-1] == state.step
     score = float(state.scores[-1]) if fresh else math.nan
     return state, Info(state.step, max(most, state.step), phase, score, 0.0)
+
+
+def _prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
+    """What the fast inference works on: documents in keyed order, and those kept out in halves."""
+
+    def split(guard: Pairs) -> tuple[Pairs, Pairs]:
+        matrix = csr_array(
+            (guard.counts, guard.terms, guard.indptr), (guard.n_docs, corpus.n_terms)
+        )
+        observed, scored = completion_halves(matrix)
+        return topics.pairs_of(observed), topics.pairs_of(scored)
+
+    def plan(size: schedule.Size) -> schedule.Plan:
+        learn = (p.learn_alpha, p.learn_beta)
+        return schedule.make_plan(p.n_topics, size, p.n_sweeps, p.tol, learn)
+
+    pairs = topics.pairs_of(corpus.counts)
+    return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)
