@@ -274,3 +274,17 @@ def test_from_text_passes_everything_on():
     assert corpus.vocabulary.terms == ("cat", "dog")
     assert corpus.targets.tolist() == [1, 2, 3]
     assert corpus.doc_lengths().tolist() == [1, 1, 2]
+
+
+def test_a_corpus_without_its_labels():
+    corpus = Corpus.from_matrix(
+        [[1, 0], [0, 2]], labels=[["a"], []], targets=[1, 2], ids=["x", "y"]
+    )
+    bare = corpus.without_labels()
+    assert bare.labels is bare.label_names is bare.targets is None
+    assert bare.ids == ("x", "y")
+    assert bare.counts is corpus.counts
+    assert corpus.n_labels == 1
+    assert corpus.without_labels(("1", "2")).ids == ("1", "2")
+    with pytest.raises(DataError, match="1 entries for 2 documents"):
+        corpus.without_labels(("1",))

@@ -109,4 +109,64 @@ def test_rise_is_the_sum_of_differences_of_digammas():
     rows, gain = rng.gamma(0.2, 1.0, (30, 3)) + 1e-3, np.array([1.0, 1.0, 0.0])
     b = rows[:, :2] + 0.02
     expected = (digamma(counts[:, :2] + b) - digamma(b)).sum()
-    assert prior_sweep.rise(counts, rows, gain, 0.02) == pytest.approx(expected, rel=1e-8)
+    n, prior = np.empty(90), np.empty(90)
+    m = prior_sweep.list_cells(n, prior, counts, rows, gain)
+    assert m == (counts[:, :2] > 0).sum()
+    assert prior_sweep.rise(n[:m], prior[:m], 0.02) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("fixed", [(), (2,)])
+def test_an_expected_sweep_is_its_twin_draw_for_draw(fixed):
+    indptr, terms, z, alpha, prior = corpus(3)
+    gain, mass = np.ones(4), prior.sum(axis=0)
+    gain[list(fixed)] = 0.0
+    expected, ids = z.copy(), np.arange(5, dtype=np.uint64)
+    n_vk, n_dk = np.zeros((7, 4), np.float32), np.zeros((5, 4), np.float32)
+    sums = np.zeros((7, 4)), np.zeros((5, 4))
+    chain = sampler.make_chain(Tokens(indptr, terms), 7, 5)
+    for step in range(3):
+        with Workers(1) as workers:
+            known = tracking.Prior(prior, mass, gain, 0.1)
+            single = prior.astype(np.float32)
+            rows, own = tracking.standing_rows(z, chain, known, single, workers.each)
+        a32 = alpha.astype(np.float32)
+        args = (z, (indptr, terms), ids, 0, 5, rows, own, a32, 5, step, n_vk, n_dk)
+        prior_sweep.expected_sweep(*args)
+        expected = twin.expected_sweep(
+            expected, indptr, terms, alpha, (prior, mass, gain), 5, step, sums
+        )
+        np.testing.assert_array_equal(z, expected)
+    np.testing.assert_allclose(n_vk, sums[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(n_dk, sums[1], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(n_dk.sum(axis=1), 3 * np.diff(indptr), rtol=1e-5)
+
+
+def test_probabilities_of_a_sweep_have_the_mean_of_its_draws():
+    """Over many sweeps from the same tokens both sums agree, and that of probabilities strays less."""
+    indptr, terms, z, alpha, prior = corpus(4, lengths=(9, 6, 5))
+    chain = sampler.make_chain(Tokens(indptr, terms), 7, 5)
+    known = tracking.Prior(prior, prior.sum(axis=0), np.ones(4), 0.1)
+    with Workers(1) as workers:
+        rows, own = tracking.standing_rows(z, chain, known, prior.astype(np.float32), workers.each)
+    soft, hard = np.zeros((2000, 4)), np.zeros((2000, 4))
+    for step in range(2000):
+        one, n_vk, n_dk = z.copy(), np.zeros((7, 4), np.float32), np.zeros((3, 4), np.float32)
+        a32 = alpha.astype(np.float32)
+        args = (one, (indptr, terms), chain.ids, 0, 3, rows, own, a32, 5, step, n_vk, n_dk)
+        prior_sweep.expected_sweep(*args)
+        soft[step], hard[step] = n_dk[0], np.bincount(one[:9], minlength=4)
+    error = hard.std(axis=0) / np.sqrt(2000)
+    assert (np.abs(soft.mean(axis=0) - hard.mean(axis=0)) < 4 * error).all()
+    assert (soft.std(axis=0) < hard.std(axis=0)).all()
+
+
+def test_rows_that_are_smoothed_and_how_far_they_moved():
+    rng = np.random.default_rng(1)
+    counts, other = rng.gamma(1.0, 1.0, (2, 8, 3)).astype(np.float32)
+    prior, gain = rng.random((8, 3)).astype(np.float32), np.array([1.0, 0.0, 1.0], np.float32)
+    rows, totals = np.empty((8, 3), np.float32), np.zeros(3)
+    prior_sweep.smooth_into(rows, totals, counts, prior, gain)
+    np.testing.assert_allclose(rows, gain * counts + prior, rtol=1e-6)
+    np.testing.assert_allclose(totals, counts.sum(axis=0), rtol=1e-6)
+    gap = float(np.abs(counts - other).sum())
+    assert prior_sweep.moved(counts, other) == pytest.approx(gap, rel=1e-5)

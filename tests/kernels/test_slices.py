@@ -62,7 +62,8 @@ def test_drift_of_every_topic_is_what_its_parts_give():
     lengths[0] = rng.multinomial(20, np.full(6, 1 / 6))
     out, drawn = np.full((4, 2), np.nan), np.empty((2, 30))
     keys, ids = (7, 3, (0.2, 0.1)), np.array([5, 9])
-    slices.drift_topics(out, 0, 2, begin, n, q, counts, lengths, 10.0, drawn, keys, ids)
+    most = np.array([30, 30])
+    slices.drift_topics(out, 0, 2, begin, n, q, counts, lengths, 10.0, drawn, most, keys, ids)
     assert np.isnan(out[:, 1]).all(), "a topic without tokens"
     p = counts[:3] / 20
     assert out[0, 0] == pytest.approx(twin.jsd(p, q[:3]))
@@ -74,6 +75,20 @@ def test_drift_of_every_topic_is_what_its_parts_give():
     assert out[1, 0] == pytest.approx(null[:m].mean())
     assert out[2, 0] == pytest.approx(np.log(np.maximum(null[:m], 1e-12)).std())
     assert out[3, 0] == pytest.approx(np.sqrt(1 - np.sqrt(p * q[:3]).sum()))
+    most[0] = 2
+    slices.drift_topics(out, 0, 1, begin, n, q, counts, lengths, 10.0, drawn, most, keys, ids)
+    assert out[1, 0] == pytest.approx(null[:2].mean()), "no more than are asked for"
+
+
+def test_what_is_kept_and_what_is_found_are_mixed_term_by_term():
+    rng = np.random.default_rng(4)
+    memory, found = rng.random((6, 3)).astype(np.float32), rng.random((2, 3)).astype(np.float32)
+    keep, floor, add = rng.random((3, 3)).astype(np.float32)
+    place, out = np.array([-1, 0, -1, -1, 1, -1], np.int32), np.empty((6, 3), np.float32)
+    slices.mixed_into(out, memory, keep, floor, found, place, add)
+    expected = keep * memory + floor
+    expected[[1, 4]] += add * found
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
 def test_leading_entries_are_those_of_a_stable_sort():

@@ -40,11 +40,64 @@ def test_a_pass_is_the_dense_one_sided_cvb0_under_its_priors():
     (batch,) = em.make_batches(pairs, 1, 9)
     work = passes.Work(pairs, batch, em.make_scratch([batch], 3), n_dk.copy())
     with Workers(1) as workers:
-        got = passes._pass(work, *passes._smoothed(n_vk, known), ALPHA, workers.each)
+        single = known.rows.astype(np.float32)
+        got = passes._pass(work, *passes._smoothed(n_vk, known, single), ALPHA, workers.each)
     docs, terms = twin.cavity_under(X.astype(float), n_dk, tracking.topic_rows(n_vk, known), ALPHA)
     there = X.sum(axis=1) > 0
     np.testing.assert_allclose(work.docs[there], docs[there], rtol=2e-4, atol=1e-5)
     np.testing.assert_allclose(got, terms, rtol=2e-4, atol=1e-5)
+
+
+def learned(monkeypatch, n_threads=1, **constants):
+    """A slice of some size, with other constants."""
+    for name, value in constants.items():
+        monkeypatch.setattr(topics if name == "LANES" else passes, name, value)
+    rng = np.random.default_rng(5)
+    X = csr_array(rng.poisson(0.6, (90, 40)).astype(np.float32))
+    memory = rng.dirichlet(np.ones(40), 3).T.astype(np.float32)
+    known = tracking.make_prior(memory, np.array([np.inf, 5.0, 50.0]), 0.2, np.arange(3) < 1)
+    here = tracking.here_of(topics.pairs_of(X), 40)
+    how = tracking.How(ALPHA, 4, 0, "fast", True)
+    with Workers(n_threads) as workers:
+        return passes.infer(here, known, how, memory, 5, workers.each)
+
+
+def test_small_slices_learn_what_larger_ones_would(monkeypatch):
+    """In one piece or in several, in one block of documents or in several."""
+    (found, known) = learned(monkeypatch)
+    assert found.term_topic.shape == (40, 3)
+    assert known.rows.shape == (40, 3)
+    for constants in ({"ALONE": 0}, {"BLOCK": 300}):
+        with monkeypatch.context() as patch:
+            (other, under) = learned(patch, **constants)
+        np.testing.assert_array_equal(other.z, found.z)
+        np.testing.assert_allclose(other.term_topic, found.term_topic, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(other.doc_topic, found.doc_topic, rtol=1e-3, atol=1e-4)
+        assert under.beta == pytest.approx(known.beta, rel=1e-4)
+
+
+def test_topics_that_nothing_can_have_change_next_to_nothing(monkeypatch):
+    found, _ = learned(monkeypatch)
+    other, _ = learned(monkeypatch, LANES=1)
+    gap = np.abs(other.term_topic - found.term_topic).sum()
+    assert gap < 0.05 * found.term_topic.sum()
+
+
+def test_blocks_have_the_same_sums_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("bayou.run.shards._LEAST", 0)
+    one, _ = learned(monkeypatch, 1, BLOCK=200, ALONE=0)
+    two, _ = learned(monkeypatch, 2, BLOCK=200, ALONE=0)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_blocks_of_documents_are_no_more_than_they_are_worth():
+    indptr = np.arange(0, 400_001, 100)
+    assert passes._blocks(indptr, 1000).tolist()[::15] == [0, 3750]
+    assert len(passes._blocks(indptr, 1000)) == 17
+    assert passes._blocks(indptr, passes.MOST_CELLS).tolist() == [0, 4000], "their sums are large"
+    assert passes._blocks(indptr[:5], 10).tolist() == [0, 4]
+    assert passes._blocks(np.array([0, 400_000]), 10).tolist() == [0, 1], "one document"
 
 
 @pytest.mark.parametrize("begin", ["noise", "memory"])

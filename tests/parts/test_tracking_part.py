@@ -157,11 +157,34 @@ def test_drift_expects_what_chance_does_and_sees_change():
             counts = np.bincount(tokens.terms, minlength=200)[:, None].astype(np.float32)
             counted = counts, np.arange(200, dtype=np.int32)
             gap = change.drift(
-                found, counted, memory, 50.0, np.zeros(1, np.int64), (1, 1), workers.each
+                found,
+                counted,
+                memory,
+                50.0,
+                (np.zeros(1, np.int64), np.ones(1, bool)),
+                (1, 1),
+                workers.each,
             )
             ratios.append(float(np.log(gap.value / gap.expected)[0] / gap.spread[0]))
     assert abs(ratios[0]) < 4
     assert ratios[1] > 6
+
+
+def test_errors_of_shares_are_those_of_documents_drawn_anew():
+    rng = np.random.default_rng(6)
+    docs = rng.gamma(0.3, 8.0, (150, 4)).astype(np.float32)
+    docs[:, 3] = 0.0
+    share, error = change.shares(docs)
+    np.testing.assert_allclose(share, docs.sum(axis=0) / docs.sum(), rtol=1e-6)
+    drawn = docs[rng.integers(0, 150, (4000, 150))].sum(axis=1)
+    drawn /= drawn.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(error, drawn.std(axis=0), rtol=0.05, atol=1e-9)
+    low, high = change.interval(share, error)
+    np.testing.assert_allclose(low, np.quantile(drawn, 0.025, axis=0), atol=0.012)
+    np.testing.assert_allclose(high, np.quantile(drawn, 0.975, axis=0), atol=0.012)
+    assert low[3] == high[3] == 0.0
+    ends = change.interval(np.array([1.0]), np.zeros(1))
+    assert np.isfinite(ends).all()
 
 
 def test_parts_of_the_divergence_are_told_by_word():

@@ -71,6 +71,27 @@ def prior_gibbs_sweep(z, indptr, terms, alpha, prior, gain, seed, sweep):
     return z
 
 
+def expected_sweep(z, indptr, terms, alpha, known, seed, sweep, sums):
+    """A sweep against the word counts before it; probabilities of every token are added to ``sums``."""
+    prior, mass, gain = known
+    n_terms, n_topics = prior.shape
+    before, z = z, z.copy()
+    for d, span in enumerate(lda.spans(indptr)):
+        stream = lda.Stream(seed, lda.TOKEN, sweep, d)
+        for i in span:
+            _, n_vk, n_k = lda.counts(before, indptr, terms, n_topics, n_terms)
+            own = np.eye(n_topics)[
+                before[i]
+            ]  # of the standing counts, the token's own is taken out
+            word = (gain * (n_vk[terms[i]] - own) + prior[terms[i]]) / (gain * (n_k - own) + mass)
+            n_dk, _, _ = lda.counts(z, indptr, terms, n_topics, n_terms, without=i)
+            weight = (n_dk[d] + alpha) * word
+            z[i] = lda.pick(weight, float(np.float32(stream.next())))
+            sums[0][terms[i]] += weight / weight.sum()
+            sums[1][d] += weight / weight.sum()
+    return z
+
+
 def log_joint(z, indptr, terms, alpha, prior, gain):
     """ln p(w, z) with topics integrated out, or held fixed where the gain is 0."""
     n_terms, n_topics = prior.shape

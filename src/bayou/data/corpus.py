@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -228,6 +229,15 @@ token_pattern
     def _sums(self, groups: npt.NDArray[Any], n_groups: int) -> npt.NDArray[np.float64]:
         sums = np.bincount(groups, weights=self.counts.data, minlength=n_groups)
         return sums.astype(np.float64, copy=False)
+
+    def without_labels(self, ids: tuple[str, ...] | None = None) -> "Corpus":
+        """The same documents without labels and targets; ``ids`` are other names for them."""
+        out, put = copy(self), object.__setattr__  # what it has was checked when it was made
+        for name in ("labels", "label_names", "targets"):
+            put(out, name, None)
+        if ids is not None and ids is not self.ids:
+            put(out, "ids", as_ids(ids, self.n_docs))
+        return out
 
     def rounded(self) -> "Corpus":
         """The same corpus in whole counts; where some are fractional, `tokens` warns."""

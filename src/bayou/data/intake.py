@@ -55,9 +55,7 @@ class Intake:
         if not corpus.n_docs:
             return
         if corpus.ids is None or corpus.labels is not None or corpus.targets is not None:
-            corpus = Corpus.from_matrix(
-                corpus.counts, vocabulary=corpus.vocabulary, times=corpus.times, ids=names
-            )
+            corpus = corpus.without_labels(names)
         self.newest = max(self.newest, int(numbers.max()))
         over = self.closed if self.width.dated else NEVER
         late = numbers <= over
@@ -73,7 +71,7 @@ class Intake:
                 self.n_late[open_] = self.n_late.get(open_, 0) + int(late.sum())
                 self.newest = max(self.newest, open_)
                 numbers = np.where(late, open_, numbers)
-        for number in np.unique(numbers).tolist():
+        for number in sorted({*numbers.tolist()}):
             mine = np.flatnonzero(numbers == number)
             part = corpus if len(mine) == corpus.n_docs else corpus[mine]
             self.waiting.setdefault(number, []).append(part)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import AUTHORS, GOLDEN, INIT, key, unit
-from bayou.kernels.token import pick
+from bayou.kernels.token import pick, sum_of
 
 
 @jit
@@ -39,12 +39,10 @@ def count_authors(term_topic, label_topic, z, author, docs):
 def _weigh_author(weight, start, term_topic, v, topic, label_topic, y, scale, priors):
     """Weights of all topics with author y, from ``start`` on; gives their sum."""
     beta, vbeta, b = priors
-    total = 0.0
     for t in range(topic.size):
         w = (term_topic[v, t] + beta) / (topic[t] + vbeta) * (label_topic[y, t] + b) * scale
         weight[start + t] = w
-        total += w
-    return total
+    return sum_of(weight, start, start + topic.size)
 
 
 @jit

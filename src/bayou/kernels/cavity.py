@@ -21,11 +21,12 @@ def _cavity_pass(gamma, phi, counts, lo, n, total, fresh, alpha):
     for k in range(n_topics):
         fresh[k] = _ZERO
     for j in range(n):
+        for k in range(n_topics):
+            rest = max(total[k] - gamma[j, k] + alpha[k], np.float32(1e-10))
+            gamma[j, k] = phi[j, k] * rest
         mass = _ZERO
         for k in range(n_topics):
-            w = phi[j, k] * max(total[k] - gamma[j, k] + alpha[k], np.float32(1e-10))
-            gamma[j, k] = w
-            mass += w
+            mass += gamma[j, k]
         inverse, c = _ONE / mass, counts[lo + j]
         for k in range(n_topics):
             g = gamma[j, k] * inverse
@@ -40,11 +41,11 @@ def _open(gamma, phi, counts, lo, n, total, alpha):
     for k in range(n_topics):
         total[k] = _ZERO
     for j in range(n):
+        for k in range(n_topics):
+            gamma[j, k] = phi[j, k] * alpha[k]
         mass = _ZERO
         for k in range(n_topics):
-            w = phi[j, k] * alpha[k]
-            gamma[j, k] = w
-            mass += w
+            mass += gamma[j, k]
         inverse, c = _ONE / mass, counts[lo + j]
         for k in range(n_topics):
             g = gamma[j, k] * inverse

@@ -4,6 +4,11 @@
 become vector instructions; NaN and infinity keep their meaning. The order of a sum depends on its
 length alone, and no sum crosses from one item of a range to another, so results do not depend on how
 a range is cut among threads; they may differ in the last bits from one processor family to another.
+
+A loop that sums writes to no array. One that does both is compiled twice, with and without vector
+instructions, and whether arrays lie close to each other in memory decides which of the two is run: a sum
+would then have two orders. Where weights are written and summed, the sum is a loop of its own
+(`token.sum_of`).
 """
 
 from functools import partial

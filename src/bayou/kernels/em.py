@@ -24,17 +24,15 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import GOLDEN, INIT, key, unit
+from bayou.kernels.token import sum_of
 
 
 @fast_jit
 def _spread_into(theta, n_d, alpha, inv_topic):
     """theta_k = (n_dk + alpha_k) / (n_k + V beta); gives its sum."""
-    total = np.float32(0.0)
     for k in range(theta.size):
-        x = (n_d[k] + alpha[k]) * inv_topic[k]
-        theta[k] = x
-        total += x
-    return total
+        theta[k] = (n_d[k] + alpha[k]) * inv_topic[k]
+    return sum_of(theta, 0, theta.size)
 
 
 @jit

@@ -14,7 +14,7 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_dirichlet_into, draw_log_gamma
 from bayou.kernels.rng import GOLDEN, INIT, PROPORTIONS, TOPICS, key, mix, unit
-from bayou.kernels.token import pick, weigh_fixed_into
+from bayou.kernels.token import pick, sum_of, weigh_fixed_into
 
 _ONE = np.float32(1.0)
 
@@ -38,7 +38,7 @@ def _list_topics(active, count, place, z, lo, hi):
     return n
 
 
-@fast_jit
+@jit
 def weigh_list(weight, active, count, n, rows, v):
     """n_dk phi_vk of the document's topics in the order of the list; gives their sum."""
     total = np.float32(0.0)
@@ -52,12 +52,9 @@ def weigh_list(weight, active, count, n, rows, v):
 @fast_jit
 def weigh_prior(weight, alpha, rows, v):
     """a_k phi_vk of all topics; gives their sum."""
-    total = np.float32(0.0)
     for k in range(alpha.size):
-        w = alpha[k] * rows[v, k]
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = alpha[k] * rows[v, k]
+    return sum_of(weight, 0, alpha.size)
 
 
 @jit

@@ -28,11 +28,13 @@ def _step_all(n_d, theta, acc, pairs, d, topics, alpha):
         r = counts[j] / t
         for k in range(n_topics):
             acc[k] += r * topics[v, k]
+    for k in range(n_topics):
+        acc[k] = theta[k] * acc[k]
     moved = np.float32(0.0)
     for k in range(n_topics):
-        n = theta[k] * acc[k]
-        moved += abs(n - n_d[k])
-        n_d[k] = n
+        moved += abs(acc[k] - n_d[k])
+    for k in range(n_topics):
+        n_d[k] = acc[k]
     return moved
 
 
@@ -64,11 +66,13 @@ def _step_few(n_d, theta, acc, active, n_active, packed, pairs, d, alpha):
         for i in range(n_active):
             acc[i] += r * packed[at + i]
         at += n_active
+    for i in range(n_active):
+        acc[i] = theta[i] * acc[i]
     moved = np.float32(0.0)
     for i in range(n_active):
-        n = theta[i] * acc[i]
-        moved += abs(n - n_d[active[i]])
-        n_d[active[i]] = n
+        moved += abs(acc[i] - n_d[active[i]])
+    for i in range(n_active):
+        n_d[active[i]] = acc[i]
     return moved
 
 

@@ -25,7 +25,7 @@ from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import prefetch
 from bayou.kernels.rng import BIRTH, GOLDEN, SEATING, TABLES, below, key, mix, uniform, unit
 from bayou.kernels.tables import draw_tables, factor
-from bayou.kernels.token import pick
+from bayou.kernels.token import pick, sum_of
 
 ALL, LIVE, NEXT = (
     0,
@@ -59,12 +59,9 @@ def _restock(store, v, term_topic, slope, spare, beta, renew, stream):
 
 @fast_jit
 def _weigh_into(weight, term_topic, v, beta, opened, joined, times):
-    total = 0.0
     for k in range(weight.size):
-        w = (term_topic[v, k] + beta) * (opened[k] + joined[k] * times)
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (term_topic[v, k] + beta) * (opened[k] + joined[k] * times)
+    return sum_of(weight, 0, weight.size)
 
 
 @jit

@@ -6,10 +6,10 @@ import numpy as np
 
 from bayou.kernels.alias import pick_alias
 from bayou.kernels.compile import jit
-from bayou.kernels.rng import GOLDEN, QUIET, RESAMPLE, key, unit
+from bayou.kernels.rng import GOLDEN, QUIET, key, unit
 
 _SMALL = 8  # counts of a cell whose part of a divergence is looked up
-_FEWEST = 8  # slices without change that are drawn for any topic
+_FEWEST = 4  # slices without change that are drawn for any topic
 
 
 @jit
@@ -88,21 +88,6 @@ def divergences(out, lengths, expected, table, burst, seed, slice_, topic, tol):
         if r + 1 >= _FEWEST and spread < tol[0] ** 2 * (r + 1) * (tol[1] ** 2 + spread):
             return r + 1
     return out.size
-
-
-@jit
-def resample(out, seed, first):
-    """How often each document is drawn when as many as there are are drawn with replacement, a row a time.
-
-    Row i of ``out`` (times x documents) has the number ``first`` + i.
-    """
-    n_times, n_docs = out.shape
-    out[:] = 0.0
-    for i in range(n_times):
-        at = key(seed, RESAMPLE, first + i, 0)
-        for _ in range(n_docs):
-            at += GOLDEN
-            out[i, np.int64(unit(at) * n_docs)] += 1.0
 
 
 @jit

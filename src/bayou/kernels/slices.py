@@ -130,11 +130,14 @@ def cells_into(cells, counts, begin, memory, scale, sizes, term_topic, place):
 
 
 @jit
-def drift_topics(out, lo, hi, begin, n_cells, cells, counts, lengths, burst, drawn, keys, ids):
+def drift_topics(
+    out, lo, hi, begin, n_cells, cells, counts, lengths, burst, drawn, most, keys, ids
+):
     """Divergence of topics lo .. hi; mean of it and deviation of its ln without change; Hellinger distance.
 
-    Columns of ``out`` are left alone for topics without tokens. ``drawn`` has room for one topic's
-    slices without change, ``keys`` is (seed, slice, `tol` of `divergences`).
+    Columns of ``out`` are left alone for topics without tokens. ``drawn`` has room for the
+    slices without change of every topic, of which ``most[k]`` are drawn; ``keys`` is (seed, slice, `tol` of
+    `divergences`).
     """
     seed, slice_, tol = keys
     for k in range(lo, hi):
@@ -145,7 +148,9 @@ def drift_topics(out, lo, hi, begin, n_cells, cells, counts, lengths, burst, dra
         q, mine = cells[begin[k] : begin[k] + n], counts[begin[k] : begin[k] + n]
         prob, other = np.empty(n), np.empty(n, np.int64)
         build_alias_into(prob, other, q, np.empty(n, np.int64), np.empty(n, np.int64))
-        m = divergences(drawn[k], some, q, (prob, other), burst, seed, slice_, ids[k], tol)
+        m = divergences(
+            drawn[k, : most[k]], some, q, (prob, other), burst, seed, slice_, ids[k], tol
+        )
         null, affinity = drawn[k, :m], 0.0
         logs = np.log(np.maximum(null, _LEAST))
         for i in range(n):
@@ -153,6 +158,18 @@ def drift_topics(out, lo, hi, begin, n_cells, cells, counts, lengths, burst, dra
         out[0, k] = divergence(mine, total, q)
         out[1, k], out[2, k] = null.mean(), max(logs.std(), 1e-3)
         out[3, k] = math.sqrt(max(1.0 - affinity, 0.0))
+
+
+@jit
+def mixed_into(out, memory, keep, floor, found, place, add):
+    """``out[v] = keep_k m_vk + floor_k + add_k n_vk``; n_v is ``found[place[v]]``, none for -1."""
+    for v in range(memory.shape[0]):
+        row = place[v]
+        for k in range(keep.size):
+            x = keep[k] * memory[v, k] + floor[k]
+            if row >= 0:
+                x += add[k] * found[row, k]
+            out[v, k] = x
 
 
 @jit

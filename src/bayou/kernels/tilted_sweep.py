@@ -12,7 +12,7 @@ from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.prefetch import LINE, prefetch
 from bayou.kernels.rng import GOLDEN, INIT, ORDER, below, key, unit
 from bayou.kernels.tilt import add_row, exp_into, largest, lay_out, lean_into, leave_into, row_into
-from bayou.kernels.token import count_document, pick
+from bayou.kernels.token import count_document, pick, sum_of
 
 STILL, LIVE, GIVEN = 0, 1, 2
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
@@ -21,12 +21,10 @@ _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 @fast_jit
 def weigh_into(weight, power, doc_row, alpha, counts, v, beta, inv):
     """Weights exp(g_k) times what the document's and the topics' words say; gives their sum."""
-    total = _ZERO
     for k in range(weight.size):
-        w = weight[k] * power[k] * (doc_row[k] + alpha[k]) * ((counts[v, k] + beta) * inv[k])
-        weight[k] = w
-        total += w
-    return total
+        word = (counts[v, k] + beta) * inv[k]
+        weight[k] = weight[k] * power[k] * (doc_row[k] + alpha[k]) * word
+    return sum_of(weight, 0, weight.size)
 
 
 @jit

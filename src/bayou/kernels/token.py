@@ -5,11 +5,22 @@
 up to a factor, or (n_dk + a_k) phi_vk while the topics phi stand still.
 """
 
-import numpy as np
-
 from bayou.kernels.compile import fast_jit, jit
 
 BLOCK = 16  # weights are skipped by this many at a time when a draw looks for its topic
+
+
+@fast_jit
+def sum_of(weight, lo, hi):
+    """The sum of the entries lo .. hi.
+
+    A loop that writes one array and reads others is compiled twice, and where they lie in memory decides
+    which is run: their sum in the same loop would have an order that depends on that.
+    """
+    total = weight.dtype.type(0)
+    for k in range(lo, hi):
+        total += weight[k]
+    return total
 
 
 @jit
@@ -23,23 +34,17 @@ def shift(doc_row, term_topic, v, topic, k, by):
 @fast_jit
 def weigh_into(weight, doc_row, alpha, term_topic, v, beta, topic, vbeta):
     """Weights of all topics for a token of term v against live counts; gives their sum."""
-    total = 0.0
     for k in range(weight.size):
-        w = (doc_row[k] + alpha[k]) * (term_topic[v, k] + beta) / (topic[k] + vbeta)
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (doc_row[k] + alpha[k]) * (term_topic[v, k] + beta) / (topic[k] + vbeta)
+    return sum_of(weight, 0, weight.size)
 
 
 @fast_jit
 def weigh_fixed_into(weight, doc_row, alpha, rows, v):
     """Weights of all topics for a token of term v against fixed rows; gives their sum."""
-    total = np.float32(0.0)
     for k in range(weight.size):
-        w = (doc_row[k] + alpha[k]) * rows[v, k]
-        weight[k] = w
-        total += w
-    return total
+        weight[k] = (doc_row[k] + alpha[k]) * rows[v, k]
+    return sum_of(weight, 0, weight.size)
 
 
 @fast_jit

@@ -66,7 +66,7 @@ class TopicTracker(TrackedTopics):
         A few CVB0 passes and the mean of a few sampled sweeps; or sampled alone, documents against the
         counts of the sweep before or, exact, one token after the other.
     n_sweeps : int or None
-        Most CVB0 passes over a slice, or sweeps of a sampler. None is 3 passes, 30 over the first slice;
+        Most CVB0 passes over a slice, or sweeps of a sampler. None is 5 passes, 30 over the first slice;
         100 sweeps.
     burn_in : int or None
         Sweeps of a sampler before any is kept (None: half), in which alpha and beta are learned. Every
@@ -182,11 +182,12 @@ class TopicTracker(TrackedTopics):
             ISO strings, dates, datetime64, pandas timestamps, years or seconds since 1970; None takes
             those of a Corpus.
         """
-        self._begin(self._checked_parameters())
+        p = self._checked_parameters()
+        self._begin(p)
         self.seed_ = self._resolve_seed()
         corpus = self._documents(X, reset=True)
         self._intake.take(with_times(corpus, time))
-        self._learn(all=True)
+        self._learn(p, all=True)
         if not hasattr(self, "state_"):
             raise DataError("no slice that was read has a word; give documents that have some")
         return self
@@ -205,13 +206,13 @@ class TopicTracker(TrackedTopics):
             if first:
                 del self._intake
             raise
-        return self._learn()
+        return self._learn(p)
 
     def flush(self) -> Self:
         """Learn the slices that are still open: the stream has ended, or no more is to be waited for."""
         if not hasattr(self, "_intake"):
             check_is_fitted(self)
-        return self._learn(all=True)
+        return self._learn(self._checked_parameters(), all=True)
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -236,8 +237,7 @@ class TopicTracker(TrackedTopics):
             self._terms.names = corpus.vocabulary
         return corpus
 
-    def _learn(self, *, all: bool = False) -> Self:
-        p = self._checked_parameters()
+    def _learn(self, p: SimpleNamespace, *, all: bool = False) -> Self:
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "Tracker") as bar:
 
             def step(n: int) -> tuple[int, Info | None]:

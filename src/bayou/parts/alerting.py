@@ -97,7 +97,7 @@ def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
     rows, totals = np.searchsorted(step.seen.terms, fresh), step.seen.tokens
     counts = step.seen.counts[rows].astype(np.float64)
     memory, n_known = step.before.memory, len(step.before.ids)
-    scale = totals[:n_known] / np.maximum(memory.sum(axis=0, dtype=np.float64), 1e-300)
+    scale = totals[:n_known] * change.inverse_sums(memory)
     counts[:, :n_known] -= memory[fresh] * scale
     out: dict[int, list[int]] = {}
     for v, excess in zip(fresh, np.maximum(counts, 0.0), strict=True):
@@ -149,16 +149,17 @@ def _of_drift(step: Step, here: Slice, k: int, fresh: list[int]) -> Alert:
 def _of_words(step: Step, here: Slice, k: int, terms: list[int]) -> Alert:
     judged, pairs = step.judged, here.pairs
     assert judged is not None
-    docs = np.bincount(pairs.terms, minlength=len(step.before.usual))
-    rows = np.repeat(np.arange(pairs.n_docs), np.diff(pairs.indptr))
-    mine = np.isin(pairs.terms, terms)
-    hits = np.bincount(rows[mine], weights=pairs.counts[mine], minlength=pairs.n_docs)
+    chosen, lead = np.zeros(len(step.before.usual), bool), terms[0]
+    chosen[terms] = True
+    mine = np.flatnonzero(chosen[pairs.terms])
+    rows = np.searchsorted(pairs.indptr, mine, side="right") - 1
+    hits = np.bincount(rows, weights=pairs.counts[mine], minlength=pairs.n_docs)
     best = [d for d in np.argsort(-hits, kind="stable")[:N_DOCS] if hits[d] > 0]
-    lead = terms[0]
+    n_docs = np.count_nonzero(pairs.terms[mine] == lead)
     return Alert(
         here.number, here.date, "words", _id_of(step, k),
         tuple(here.term(v) for v in terms[:N_WORDS]), (), float(step.before.spread[lead]),
-        float(docs[lead] / pairs.n_docs), float("nan"), float("nan"), float(judged.p_terms[lead]),
+        n_docs / pairs.n_docs, float("nan"), float("nan"), float(judged.p_terms[lead]),
         tuple(here.doc_names[d] for d in best),
     )  # fmt: skip
 
@@ -209,12 +210,18 @@ def _leading(rows: F32, n: int) -> tuple[I64, F32]:
     return places, values
 
 
-def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, Any]:
-    """One row for every topic that has a column after the slice, for `trail.Courses`."""
+def rows_of(
+    step: Step, number: int, intern: Callable[[Sequence[int]], list[int]]
+) -> dict[str, Any]:
+    """One row for every topic that has a column after the slice, for `trail.Courses`.
+
+    ``intern`` gives the numbers by which terms are kept.
+    """
     ids = step.state.ids
-    column = {_id_of(step, k): k for k in range(len(step.seen.share))}
-    at = np.array([column[int(i)] for i in ids], np.int64)
-    tested = np.array([k < len(step.before.ids) and step.judged is not None for k in at], bool)
+    column = {i: k for k, i in enumerate(step.before.ids.tolist())}
+    column |= {i: k for k, i in step.born.items()}
+    at = np.array([column[i] for i in ids.tolist()], np.int64)
+    tested = (at < len(step.before.ids)) & (step.judged is not None)
 
     def taken(values: F64) -> F64:
         out = np.full(len(at), np.nan)
@@ -225,7 +232,7 @@ def rows_of(step: Step, number: int, intern: Callable[[int], int]) -> dict[str, 
     n = best.shape[1]
     terms = np.full((len(ids), N_TERMS), -1, np.int64)
     weights = np.zeros((len(ids), N_TERMS), np.float32)
-    terms[:, :n] = [[intern(v) for v in top] for top in best.tolist()]
+    terms[:, :n] = np.reshape(intern(best.ravel().tolist()), best.shape)
     weights[:, :n] = values
     judged, nothing = step.judged, np.full(len(step.before.ids), np.nan)
     drift = nothing if judged is None else judged.drift.value

@@ -22,6 +22,7 @@ from bayou.kernels import quiet, slices
 from bayou.parts.topics import F32, F64, I64, U16, Each, Tokens, topic_totals
 
 N_NULL = 40  # slices without change that are drawn for a topic, at most
+N_MEAN = 4  # where nothing but their mean is asked for
 EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
 _ERROR = (
     0.2  # of the expected one, in deviations of the score that it is for: then there are enough
@@ -91,7 +92,7 @@ def drift(
     counted: tuple[F32, NDArray[np.int32]],
     memory: F32,
     burst: float,
-    ids: I64,
+    topics: tuple[I64, NDArray[np.bool_]],
     key: tuple[int, int],
     each: Each,
 ) -> Drift:
@@ -99,9 +100,10 @@ def drift(
 
     Terms that the memory expects less than once share a cell: with many rare terms the divergence of
     any sample is large and says little. ``counted`` = tokens of the slice's terms x topics, and the place
-    of every term among those, -1 where it has none; ``key`` = seed and number of the slice.
+    of every term among those, -1 where it has none; ``topics`` = their ids, and which of them are tested;
+    ``key`` = seed and number of the slice.
     """
-    sizes = found.lengths.sum(axis=1)
+    (ids, tested), sizes = topics, found.lengths.sum(axis=1)
     begin = np.concatenate(
         [[0], np.cumsum(sizes + 2)]
     )  # no more cells than tokens can be expected once
@@ -109,11 +111,11 @@ def drift(
     scale = inverse_sums(memory)
     n = slices.cells_into(cells, counts, begin, memory, scale, sizes.astype(np.float64), *counted)
     out, drawn = np.full((4, len(ids)), np.nan), np.empty((len(ids), N_NULL))
-    keys = (*key, (_ERROR, EXTRA))
+    most, keys = np.where(tested, N_NULL, N_MEAN), (*key, (_ERROR, EXTRA))
 
     def work(lo: int, hi: int) -> None:
         slices.drift_topics(
-            out, lo, hi, begin, n, cells, counts, found.lengths, burst, drawn, keys, ids
+            out, lo, hi, begin, n, cells, counts, found.lengths, burst, drawn, most, keys, ids
         )
 
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -182,7 +184,7 @@ def _worth_of_frequent(docs: F64, n_docs: int, expected: F64, certainty: float) 
     if look.sum() < _LEAST_TERMS:
         return certainty
     spread = mean[look] * (1.0 - expected[look]) * (1.0 + n_docs / certainty)
-    excess = float(np.median((docs[look] - mean[look]) ** 2 / spread)) / _MEDIAN
+    excess = middle((docs[look] - mean[look]) ** 2 / spread) / _MEDIAN
     inflated = max(excess, 1.0) * (1.0 + n_docs / certainty)
     return min(n_docs / (inflated - 1.0), certainty)
 
@@ -219,20 +221,41 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
 def rejected(p: F64, level: float) -> NDArray[np.bool_]:
     """Which hypotheses fall at a false discovery rate of ``level`` [Benjamini95]; NaN never does."""
     out = np.zeros(len(p), bool)
-    known = np.flatnonzero(np.isfinite(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    under = p[order] <= level * np.arange(1, len(order) + 1) / max(len(order), 1)
+    n = int(np.isfinite(p).sum())
+    low = np.flatnonzero(p <= level)  # no other can fall
+    order = low[np.argsort(p[low], kind="stable")]
+    under = p[order] <= level * np.arange(1, len(order) + 1) / max(n, 1)
     if under.any():
         out[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
     return out
 
 
-def resampled_shares(doc_topic: F64, seed: int, slice_: int, n: int = 200) -> F64:
-    """Shares of the topics among all tokens when documents are drawn anew: (n, topics)."""
-    drawn = np.empty((n, len(doc_topic)))
-    quiet.resample(drawn, seed, slice_ * 65_536)
-    out = drawn @ doc_topic
-    return np.asarray(out / np.maximum(out.sum(axis=1, keepdims=True), 1e-12), np.float64)
+def shares(doc_topic: F32) -> tuple[F64, F64]:
+    """Shares of the topics among all tokens, and their standard errors over documents drawn anew.
+
+    Of a share s = sum_d n_dk / sum_d N_d that is sum_d (n_dk - s N_d)^2 / (sum_d N_d)^2, squared: what the
+    mean over endless draws of as many documents comes to.
+    """
+    docs = doc_topic.astype(np.float64)
+    whole = max(float(docs.sum()), 1e-12)
+    share = docs.sum(axis=0) / whole
+    off = docs - docs.sum(axis=1, keepdims=True) * share
+    return share, np.sqrt(np.einsum("dk,dk->k", off, off)) / whole
+
+
+def interval(share: F64, error: F64) -> tuple[F64, F64]:
+    """95 % of a share: its log-odds, 1.96 standard errors to both sides."""
+    inside = np.clip(share, 1e-12, 1.0 - 1e-12)
+    odds, reach = inside / (1.0 - inside), np.exp(1.96 * error / (inside * (1.0 - inside)))
+    low, high = odds / (odds + reach), odds * reach / (1.0 + odds * reach)
+    return np.where(share > 0.0, low, 0.0), np.where(share > 0.0, high, 0.0)
+
+
+def middle(values: F64) -> float:
+    """The median of some numbers."""
+    ordered = np.sort(values)
+    n = len(ordered)
+    return 0.5 * float(ordered[(n - 1) // 2] + ordered[n // 2])
 
 
 def between(ordered: F64, part: float) -> F64:
@@ -248,6 +271,6 @@ def usual_p(z: F64, past: F64) -> F64:
     The scale is that of the past scores, by their median deviation, where it is above 1; until there
     are many it is drawn towards 1.
     """
-    spread = 1.4826 * float(np.median(np.abs(past))) if len(past) else 1.0
+    spread = 1.4826 * middle(np.abs(past)) if len(past) else 1.0
     scale = max(1.0, (30.0 + len(past) * spread) / (30.0 + len(past)))
     return np.asarray(2.0 * ndtr(-np.abs(z) / scale), np.float64)

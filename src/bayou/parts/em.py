@@ -85,9 +85,15 @@ def document_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int) -> F32:
 
 def level_documents(pairs: Pairs, n_topics: int) -> F32:
     """n_dk of documents that know nothing yet: their tokens spread evenly."""
-    lengths = np.zeros(pairs.n_docs)
-    np.add.at(lengths, np.repeat(np.arange(pairs.n_docs), np.diff(pairs.indptr)), pairs.counts)
+    docs = np.repeat(np.arange(pairs.n_docs), np.diff(pairs.indptr))
+    lengths = np.bincount(docs, weights=pairs.counts, minlength=pairs.n_docs)
     return np.repeat((lengths / n_topics).astype(np.float32)[:, None], n_topics, axis=1)
+
+
+def _masses(pairs: Pairs, batches: list[Batch]) -> list[float]:
+    """Tokens of every batch."""
+    ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
+    return [float(ends[last] - ends[first]) for first, last, _ in batches]
 
 
 def online_pass(
@@ -110,9 +116,9 @@ def online_pass(
     b32, n_terms = np.float32(beta), len(term_topic)
     total, scale = pairs.n_tokens, 1.0
     topic = topic_totals(term_topic)
-    p, a32 = tuple(pairs), alpha.astype(np.float32)
+    p, a32, masses = tuple(pairs), alpha.astype(np.float32), _masses(pairs, batches)
     for t, (first, last, index) in enumerate(batches, start=done + 1):
-        mass = float(pairs.counts[pairs.indptr[first] : pairs.indptr[last]].sum(dtype=np.float64))
+        mass = masses[t - done - 1]
         if mass <= 0:
             continue
         rho = (1.0 + t) ** -0.6
@@ -173,8 +179,8 @@ def fresh_pass(
     b32, n_terms, total, scale = np.float32(beta), len(term_topic), pairs.n_tokens, 1.0
     topic, p, a32 = topic_totals(term_topic), tuple(pairs), alpha.astype(np.float32)
     th, sb, rt, rs = scratch
-    for (first, last, index), rho in zip(batches, rates, strict=True):
-        mass = float(pairs.counts[pairs.indptr[first] : pairs.indptr[last]].sum(dtype=np.float64))
+    masses = _masses(pairs, batches)
+    for (first, last, index), mass, rho in zip(batches, masses, rates, strict=True):
         if mass <= 0:
             continue
         both = (a32, (1.0 / (topic + n_terms * beta)).astype(np.float32))

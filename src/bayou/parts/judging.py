@@ -17,7 +17,16 @@ from bayou.kernels import quiet
 from bayou.parts import change, lineage, tracking
 from bayou.parts.lineage import Measured
 from bayou.parts.slots import State
-from bayou.parts.topics import F32, F64, I64, Each, expected_counts, log_likelihoods, topic_totals
+from bayou.parts.topics import (
+    F32,
+    F64,
+    I64,
+    Each,
+    expected_counts,
+    filled,
+    log_likelihoods,
+    topic_totals,
+)
 from bayou.parts.tracking import Here
 
 LEAST_SHARE = 1e-4  # log-odds of nothing are not defined
@@ -25,6 +34,7 @@ FACTOR = 1.5  # least change of a share, up or down, that is told
 RISEN = 1.5  # times as many documents as expected: the least that makes a term emerge
 N_RECENT = 4  # slices whose scores judge the next ones
 FEW = 3.0  # standard deviation of log-odds that a single document leaves open
+AT_REST = 0.03  # share of a document's tokens that move in a step: then its likelihood is known
 UPPER = 0.05  # share of documents that are called surprising in usual slices
 
 
@@ -49,21 +59,15 @@ class Judged(NamedTuple):
     swings: F64
 
 
-def measured(
-    found: tracking.Found, here: Here, seed: int, step: int
-) -> tuple[Measured, tuple[F64, F64]]:
-    """Shares with 95 % intervals over documents drawn anew; their log-odds, and variances of those."""
-    docs = found.doc_topic.astype(np.float64)
-    drawn = change.resampled_shares(docs, seed, step)
-    share = docs.sum(axis=0) / max(float(docs.sum()), 1e-12)
-    spread = np.asarray(_log_odds(drawn).var(axis=0), np.float64)
-    drawn.sort(axis=0)
-    low, high = (change.between(drawn, part) for part in (0.025, 0.975))
-    spread += (FEW / max(len(docs), 1)) ** 2
+def measured(found: tracking.Found, here: Here) -> tuple[Measured, tuple[F64, F64]]:
+    """Shares with 95 % intervals; their log-odds, with the variances that documents drawn anew have."""
+    share, error = change.shares(found.doc_topic)
+    kept = np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    spread = (error / (kept * (1.0 - kept))) ** 2 + (FEW / max(here.pairs.n_docs, 1)) ** 2
     odds = _log_odds(share), spread
     tokens = topic_totals(found.term_topic)
-    seen = Measured(found.term_topic, here.terms, here.n_terms, tokens, share, low, high)
-    return seen, odds
+    ends = change.interval(share, error)
+    return Measured(found.term_topic, here.terms, here.n_terms, tokens, share, *ends), odds
 
 
 def likelihood(found: tracking.Found, known: tracking.Prior, here: Here, each: Each) -> float:
@@ -83,14 +87,14 @@ def _log_odds(share: F64) -> F64:
     return np.asarray(np.log(kept / (1.0 - kept)), np.float64)
 
 
-def smoothed(state: State, here: Here, n_all: int | None = None) -> F32:
+def smoothed(state: State, here: Here, n_all: int) -> F32:
     """The memory of the slice's terms as topics that leave none impossible.
 
     Further topics up to ``n_all`` know nothing.
     """
     n_terms, n_topics = state.memory.shape
     size = np.maximum(state.tokens, 1.0)
-    out = np.full((len(here.terms), n_all or n_topics), 1.0 / n_terms, np.float32)
+    out = np.full((len(here.terms), n_all), 1.0 / n_terms, np.float32)
     mass = size + n_terms * state.beta
     pull = size * change.inverse_sums(state.memory) / mass
     out[:, :n_topics] = state.memory[here.terms] * pull.astype(np.float32)
@@ -104,24 +108,29 @@ def judge(
     found: tracking.Found,
     seen: Measured,
     odds: tuple[F64, F64],
+    before: F32,
     p: SimpleNamespace,
     key: tuple[int, int],
     each: Each,
 ) -> Judged:
-    """Test everything in a slice against the memory as it was before; ``key`` = seed and its number."""
+    """Test everything in a slice against the memory as it was before; ``key`` = seed and its number.
+
+    ``before`` is the memory of the slice's terms as topics (`smoothed`).
+    """
     known = change.repeats(found.z, here.tokens, state.memory[here.terms])
     counted = _counted(found, here), here.place
     burst = change.burstiness(known)
     size = known.lengths.sum(axis=1).astype(np.float64)
     enough = (size >= max(p.min_tokens, 1)) & (state.silent == 0)
-    gap = change.drift(known, counted, state.memory, burst, state.ids, key, each)
+    tested = state.ids, enough
+    gap = change.drift(known, counted, state.memory, burst, tested, key, each)
     expected, p_drift, ratios = _drift_p(gap, size * state.doubt, enough, state)
     excess = gap.value - expected
     drifted = change.rejected(np.where(enough, p_drift, np.nan), p.level) & (excess > p.min_effect)
     again = drifted & (state.alarmed > 0)
     is_new = drifted & ~again
     if again.any():
-        step = change.drift(known, counted, state.rows, burst, state.ids, key, each)
+        step = change.drift(known, counted, state.rows, burst, tested, key, each)
         noise = size / np.maximum(state.tokens, 1.0)
         limits, p_step, _ = _drift_p(step, noise, enough, state)
         is_new |= (
@@ -129,7 +138,7 @@ def judge(
         )
     p_share, swung, swings = _share_p(state, seen, odds, size, p)
     p_terms, emerged = _terms_p(state, here, size, p)
-    surprise, p_surprise = _surprise_p(state, here, each)
+    surprise, p_surprise = _surprise_p(state, here, before, each)
     p_drift = np.where(enough, p_drift, np.nan)
     return Judged(
         gap, expected, p_drift, drifted, is_new, p_share, swung, p_terms, emerged, surprise, p_surprise,
@@ -157,8 +166,8 @@ def _drift_p(
         ratios = np.log(gap.value / (gap.expected * (1.0 + noise)))
     pool = np.concatenate([state.ratios, ratios[enough]])
     pool = pool[np.isfinite(pool)]
-    centre = max(float(np.median(pool)), 0.0) if len(pool) else 0.0
-    wide = 1.4826 * float(np.median(np.abs(pool - centre))) if len(pool) > 4 else change.EXTRA
+    centre = max(change.middle(pool), 0.0) if len(pool) else 0.0
+    wide = 1.4826 * change.middle(np.abs(pool - centre)) if len(pool) > 4 else change.EXTRA
     within = float(np.nanmean(gap.spread[enough] ** 2)) if enough.any() else 0.0
     between = max(wide**2 - within, change.EXTRA**2)
     z = (ratios - centre) / np.sqrt(gap.spread**2 + between)
@@ -214,10 +223,13 @@ def _terms_p(
     return p_terms, rejected & (docs > RISEN * share * pairs.n_docs)
 
 
-def _surprise_p(state: State, here: Here, each: Each) -> tuple[F64, float]:
+def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64, float]:
     """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual 5 %)."""
-    rows, pairs = smoothed(state, here), here.pairs
-    theta = _shares(expected_counts(rows, state.alpha, pairs, each), state.alpha)
+    pairs, rows = here.pairs, filled(before[:, : len(state.ids)])
+    alpha = np.zeros(rows.shape[1])
+    alpha[: len(state.ids)] = state.alpha
+    rows = np.ascontiguousarray(rows)
+    theta = _shares(expected_counts(rows, alpha, pairs, each, tol=AT_REST), alpha)
     out = log_likelihoods(rows, theta, pairs, each)
     ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
     lengths = np.diff(ends)
@@ -265,7 +277,7 @@ def noted(state: State, judged: Judged, rho: float) -> State:
     spoken = judged.surprise[np.isfinite(judged.surprise)]
     surprise = state.surprise
     if len(spoken):
-        now = np.array([spoken.mean(), np.quantile(spoken, 1.0 - UPPER)])
+        now = np.array([spoken.mean(), change.between(np.sort(spoken), 1.0 - UPPER)])
         surprise = now if not len(surprise) else (1.0 - rho) * surprise + rho * now
     return state._replace(
         ratios=np.concatenate([state.ratios, judged.ratios])[-most:],

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
+from bayou.kernels import slices
 from bayou.parts.topics import F32, F64, topic_totals
 from bayou.parts.tracking import Here
 
@@ -20,10 +21,15 @@ def all_rows(found: F32, here: Here, memory: F32, strength: F64, beta: float, ga
     pull = np.where(gain > 0, strength, 1.0)
     mass = topic_totals(found) * gain + len(memory) * floor + pull * topic_totals(memory)
     inverse = 1.0 / np.maximum(mass, 1e-30)
-    rows = memory * (pull * inverse).astype(np.float32)
-    rows += (floor * inverse).astype(np.float32)
-    rows[here.terms] += found * (gain * inverse).astype(np.float32)
-    return rows
+    return _mixed(memory, pull * inverse, floor * inverse, found, here, gain * inverse)
+
+
+def _mixed(memory: F32, keep: F64, floor: F64, found: F32, here: Here, add: F64) -> F32:
+    """keep_k m_vk + floor_k + add_k n_vk of all terms; ``found`` has those of the slice."""
+    out, single = np.empty_like(memory), (part.astype(np.float32) for part in (keep, floor, add))
+    keep_, floor_, add_ = single
+    slices.mixed_into(out, memory, keep_, floor_, found, here.place, add_)
+    return out
 
 
 def weighted_strength(n_tokens: float, n_topics: int, weight: float) -> float:
@@ -63,6 +69,4 @@ def blend(memory: F32, found: F32, here: Here, strength: float, rho: F64) -> F32
     share = np.where(mass > 0, rho / np.maximum(mass, 1e-30), 0.0)
     keep = np.where(mass > 0, 1.0 - rho + share * strength, 1.0)
     whole = np.maximum(keep * topic_totals(memory) + share * tokens, 1e-30)
-    out = memory * (keep / whole).astype(np.float32)
-    out[here.terms] += found * (share / whole).astype(np.float32)
-    return out
+    return _mixed(memory, keep / whole, np.zeros(len(keep)), found, here, share / whole)

@@ -12,18 +12,34 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import em as kernels
-from bayou.kernels import fixed_sweep
+from bayou.kernels import prior_sweep
 from bayou.parts import em, sampler, topics
-from bayou.parts.topics import F32, F64, U16, Each, Pairs
-from bayou.parts.tracking import APART, Found, Here, How, Prior, gibbs, relearned, snapshot
+from bayou.parts.topics import F32, F64, I64, TOKEN_COST, U16, Each, Pairs
+from bayou.parts.tracking import (
+    APART,
+    Found,
+    Here,
+    How,
+    Prior,
+    gibbs,
+    relearned,
+    snapshot,
+    standing_rows,
+)
 
-ONLINE = 3  # passes in mini-batches of a slice that starts from noise
+ONLINE = 2  # passes in mini-batches of a slice that starts from noise
 BATCHES = 64  # of such a pass, at most
 RESTED = 0.005  # share of the tokens that move in a pass at rest
+ALONE = 2**17  # pairs x topics under which passes are not worth sharing out
 EARLY = 3  # passes over a first slice before the best of several starts is chosen, and priors are learned
-SETTLE = 2  # sampled sweeps that make one draw of the tokens from the estimate
+SETTLE = 1  # sampled sweeps that make one draw of the tokens from the estimate
 LEVEL = 50  # exact sweeps over a first slice in which alpha is learned
-DRAWS = 12  # sampled sweeps whose mean is the answer
+DRAWS = 2  # sampled sweeps whose mean is the answer
+BLOCK, MOST_BLOCKS = (
+    25_000,
+    16,
+)  # least tokens of a block of documents that has sums of its own; how many
+MOST_CELLS = 2**24  # of those sums together
 FOLD = 5  # steps of a document under the topics that it starts with
 
 
@@ -40,10 +56,10 @@ class Rest(NamedTuple):
     """Where the passes over a slice are: a point estimate, and how to go on."""
 
     work: Work
-    chain: sampler.Chain
     counts: F32  # n_vk
     known: Prior
     how: How
+    seed: int
 
 
 def infer(
@@ -53,8 +69,40 @@ def infer(
 
     ``begin`` (terms x topics) are topics that documents start under.
     """
-    rest = started(here, known, how, begin, seed, each)
-    return sampled(passed(rest, each, how.n_sweeps), here, each)
+    rest = started(here, whole(here), *_filled(known, how, begin), seed, each)
+    rest = passed(rest, each, how.n_sweeps)
+    chain = sampler.make_chain(here.tokens, len(known.rows), seed)
+    return _cut(*sampled(rest, chain, here, each), len(how.alpha))
+
+
+def _filled(known: Prior, how: How, begin: F32) -> tuple[Prior, How, F32]:
+    """With topics that nothing can have, so that loops over topics are whole vector instructions."""
+    rows, begin = topics.filled(known.rows), topics.filled(begin)
+    more = rows.shape[1] - len(how.alpha)
+    mass, gain = np.append(known.mass, np.ones(more)), np.append(known.gain, np.zeros(more))
+    how = how._replace(alpha=np.append(how.alpha, np.zeros(more)))
+    return Prior(rows, mass, gain, known.beta), how, begin
+
+
+def _wide(rest: Rest) -> Rest:
+    """The same for passes that have begun."""
+    known, how, counts = _filled(rest.known, rest.how, rest.counts)
+    batch, scratch = rest.work.batch, em.make_scratch([rest.work.batch], len(how.alpha))
+    work = Work(rest.work.pairs, batch, scratch, topics.filled(rest.work.docs))
+    return Rest(work, counts, known, how, rest.seed)
+
+
+def _cut(found: Found, known: Prior, n: int) -> tuple[Found, Prior]:
+    """What was found of the first ``n`` topics, and their prior."""
+    counts, docs = (np.ascontiguousarray(part[:, :n]) for part in found[:2])
+    known = Prior(known.rows[:, :n], known.mass[:n], known.gain[:n], known.beta)
+    return Found(counts, docs, found.z, found.alpha[:n]), known
+
+
+def whole(here: Here) -> em.Batch:
+    """All documents of a slice as one batch."""
+    (batch,) = em.make_batches(here.pairs, 1, len(here.terms))
+    return batch
 
 
 def best(
@@ -63,18 +111,22 @@ def best(
     """The same for a first slice: the best of several starts, from noise where there is no ``begin``."""
     cuts = int(np.clip(here.pairs.n_docs // 16, 1, BATCHES))
     few = em.make_batches(here.pairs, cuts, len(known.rows)) if begin is None else []
-    rests = [started(here, known, how, begin, seed, each, few) for seed in seeds]
-    rests = [passed(rest, each, min(EARLY, how.n_sweeps)) for rest in rests]
+    batch = whole(here)
+    rests = [started(here, batch, known, how, begin, seed, each, few) for seed in seeds]
+    rests = [passed(_wide(rest), each, min(EARLY, how.n_sweeps)) for rest in rests]
     scores = [log_likelihood(rest, each) for rest in rests] if len(rests) > 1 else [0.0]
-    rest = rests[int(np.argmax(scores))]
+    rest, n_topics = rests[int(np.argmax(scores))], len(how.alpha)
+    known, how = rest.known, rest.how
+    chain = sampler.make_chain(here.tokens, len(known.rows), rest.seed)
     if how.learns or how.learns_alpha:
-        known, how = relearned(_drawn(rest, each), rest.chain, known, how, here.n_terms, each)
+        known, how = relearned(_drawn(rest, chain, each), chain, known, how, here.n_terms, each)
     rest = passed(rest._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
-    return sampled(rest, here, each)
+    return _cut(*sampled(rest, chain, here, each), n_topics)
 
 
 def started(
     here: Here,
+    batch: em.Batch,
     known: Prior,
     how: How,
     begin: F32 | None,
@@ -82,9 +134,11 @@ def started(
     each: Each,
     batches: list[em.Batch] | None = None,
 ) -> Rest:
-    """Counts to begin with, from the topics ``begin`` or from noise and passes over ``batches``."""
-    n_rows, n_topics = known.rows.shape
-    (batch,) = em.make_batches(here.pairs, 1, n_rows)
+    """Counts to begin with, from the topics ``begin`` or from noise and passes over ``batches``.
+
+    ``batch`` is all documents.
+    """
+    n_topics = known.rows.shape[1]
     scratch = em.make_scratch([batch], n_topics)
     if begin is None:
         work = Work(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
@@ -94,25 +148,31 @@ def started(
         docs = topics.expected_counts(rows, how.alpha, here.pairs, each, max_iter=FOLD)
         work = Work(here.pairs, batch, scratch, docs)
         counts = _pass(work, rows, np.ones(n_topics), how.alpha, each)
-    return Rest(work, sampler.make_chain(here.tokens, n_rows, seed), counts, known, how)
+    return Rest(work, counts, known, how, seed)
 
 
 def passed(rest: Rest, each: Each, n: int) -> Rest:
     """The estimate after ``n`` passes, or as many as move anything."""
-    work, _, counts, known, how = rest
+    work, counts, known, how, _ = rest
     least = 2 * RESTED * work.pairs.n_tokens
+    single = known.rows.astype(np.float32)
+    if len(work.pairs.terms) * len(how.alpha) < ALONE:
+        prior = how.alpha.astype(np.float32), known.gain.astype(np.float32), known.mass
+        plain, index = tuple(work.pairs), tuple(work.batch.by_term)
+        args = (counts, work.docs, tuple(work.scratch), plain, index, single, prior, n, least)
+        return rest._replace(counts=prior_sweep.passes(*args))
     for _ in range(n):
         before = counts
-        counts = _pass(work, *_smoothed(before, known), how.alpha, each)
-        if float(np.abs(counts - before).sum()) < least:
+        counts = _pass(work, *_smoothed(before, known, single), how.alpha, each)
+        if prior_sweep.moved(counts, before) < least:
             break
     return rest._replace(counts=counts)
 
 
-def sampled(rest: Rest, here: Here, each: Each) -> tuple[Found, Prior]:
+def sampled(rest: Rest, chain: sampler.Chain, here: Here, each: Each) -> tuple[Found, Prior]:
     """The mean of a few sampled sweeps that begin at the point estimate."""
-    _, chain, _, known, how = rest
-    z = _drawn(rest, each)
+    known, how = rest.known, rest.how
+    z = _drawn(rest, chain, each)
     known, how = relearned(z, chain, known, how, here.n_terms, each)
     step = SETTLE
     while how.learns_alpha and step < LEVEL:
@@ -129,24 +189,47 @@ def _sampled(
 ) -> tuple[F32, F32]:
     """Means of n_vk and n_dk over a few sampled sweeps, which move ``z``.
 
-    A point estimate gives a little of every token to topics that have nothing to do with it.
+    A point estimate gives a little of every token to topics that have nothing to do with it. What is added
+    up are the probabilities that tokens are drawn by. Documents go in blocks that have sums of their own, so
+    that no order of threads shows in them.
     """
-    n_topics, n_docs = len(alpha), chain.tokens.n_docs
-    single, share = known.rows.astype(np.float32), np.float32(1.0 / DRAWS)
-    counts = np.zeros((chain.n_terms, n_topics), np.float32)
-    docs = np.zeros((n_docs, n_topics), np.float32)
-    for step in range(DRAWS):
-        if step:
-            snapshot(z, chain, alpha, known, single, done + step, each)
-        sampler.count_terms(z[:, None], chain, n_topics, each, counts)
-        fixed_sweep.count_docs(docs, z, chain.tokens.indptr, 0, n_docs, share)
-    return counts * share, docs
+    tokens, n_topics = chain.tokens, len(alpha)
+    ends = _blocks(tokens.indptr, chain.n_terms * n_topics)
+    sums = np.zeros((len(ends) - 1, chain.n_terms, n_topics), np.float32)
+    docs = np.zeros((tokens.n_docs, n_topics), np.float32)
+    single, a32, toks = known.rows.astype(np.float32), alpha.astype(np.float32), tuple(tokens)
+    for step in range(done + 1, done + 1 + DRAWS):
+        rows, own = standing_rows(z, chain, known, single, each)
+
+        def blocks(lo: int, hi: int, rows: F32 = rows, own: F32 = own, step: int = step) -> None:
+            for b in range(lo, hi):
+                prior_sweep.expected_sweep(
+                    z, toks, chain.ids, ends[b], ends[b + 1], rows, own, a32, chain.seed, step,
+                    sums[b], docs,
+                )  # fmt: skip
+
+        each(blocks, tokens.indptr[ends], 2.0 * TOKEN_COST)
+    share = np.float32(1.0 / DRAWS)
+    docs *= share
+    counts = sums[0] if len(sums) == 1 else sums.sum(axis=0)
+    counts *= share
+    return counts, docs
 
 
-def _smoothed(counts: F32, known: Prior) -> tuple[F32, F64]:
-    """n_vk + b_vk, and one over its sums over all terms."""
-    totals = topics.topic_totals(counts)
-    rows = counts * known.gain.astype(np.float32) + known.rows.astype(np.float32)
+def _blocks(indptr: I64, n_cells: int) -> I64:
+    """Where blocks of documents begin, and the end: as many as their sums and their tokens are worth."""
+    n_tokens = int(indptr[-1])
+    n = max(min(n_tokens // BLOCK, MOST_CELLS // max(n_cells, 1), MOST_BLOCKS), 1)
+    if n == 1:
+        return np.array([0, len(indptr) - 1])
+    inner = np.searchsorted(indptr, n_tokens * np.arange(1, n) / n)
+    return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]])).astype(np.int64)
+
+
+def _smoothed(counts: F32, known: Prior, single: F32) -> tuple[F32, F64]:
+    """n_vk + b_vk, and one over its sums over all terms; ``single`` is b_vk in single precision."""
+    rows, totals = np.empty_like(counts), np.zeros(counts.shape[1])
+    prior_sweep.smooth_into(rows, totals, counts, single, known.gain.astype(np.float32))
     return rows, 1.0 / (known.gain * totals + known.mass)
 
 
@@ -154,7 +237,8 @@ def _apart(rows: F32, seed: int) -> F32:
     """Topics to start under; several that know nothing get some noise, else they would stay the same."""
     if not len(rows):
         return rows
-    flat = np.flatnonzero(rows.min(axis=0) == rows.max(axis=0))
+    flat = np.flatnonzero((rows[0] == rows[-1]) & (rows[0] > 0))  # few, if any
+    flat = flat[(rows[:, flat] == rows[0, flat]).all(axis=0)]
     if len(flat) > 1:
         noise = np.empty((len(rows), len(flat)), np.float32)
         kernels.noise_terms(noise, np.ones(len(rows)), 0, len(rows), seed)
@@ -194,13 +278,13 @@ def _pass(work: Work, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
     return out
 
 
-def _drawn(rest: Rest, each: Each) -> U16:
+def _drawn(rest: Rest, chain: sampler.Chain, each: Each) -> U16:
     """Topics of single tokens, near the estimate: expected counts are no counts of anything."""
-    work, chain, counts, known, how = rest
-    smooth, inverse = _smoothed(counts, known)
+    work, counts, known, how, _ = rest
+    single = known.rows.astype(np.float32)
+    smooth, inverse = _smoothed(counts, known, single)
     rows = smooth * inverse.astype(np.float32)
     z = np.ascontiguousarray(sampler.start_from(chain, rows, work.docs, how.alpha, 0, each)[:, 0])
-    single = known.rows.astype(np.float32)
     for step in range(1, SETTLE + 1):
         snapshot(z, chain, how.alpha, known, single, step, each)
     return z
@@ -208,7 +292,7 @@ def _drawn(rest: Rest, each: Each) -> U16:
 
 def log_likelihood(rest: Rest, each: Each) -> float:
     """ln p(w) of a slice under the point estimate, to choose between starts."""
-    smooth, inverse = _smoothed(rest.counts, rest.known)
+    smooth, inverse = _smoothed(rest.counts, rest.known, rest.known.rows.astype(np.float32))
     theta = rest.work.docs + rest.how.alpha.astype(np.float32)
     theta /= theta.sum(axis=1, keepdims=True)
     rows = smooth * inverse.astype(np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,11 +85,15 @@ def _noted(
     def term(v: int) -> str:
         return f"x{v}" if known is None else known[v]
 
+    def numbers(columns: Sequence[int]) -> list[int]:
+        names = [f"x{v}" for v in columns] if known is None else [known[v] for v in columns]
+        return trail.numbers(names)
+
     date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
     years = years_of(due.start, due.end)
     here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, years)
     told = alerting.alerts_of(done, here, at >= p.warm_up)
-    courses = alerting.rows_of(done, at, lambda v: trail.number(term(v)))
+    courses = alerting.rows_of(done, at, numbers)
     trail.add(_row(done, due, pairs), courses, told)
     return told
 

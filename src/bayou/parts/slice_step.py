@@ -15,8 +15,8 @@ from bayou.parts.slots import State
 from bayou.parts.topics import F32, F64, Each, Pairs, topic_totals
 from bayou.parts.tracking import Here
 
-SWEEPS = {"fast": 3, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
-FROM_NOISE = 10  # times as many passes over a first slice, which has no memory to start at
+SWEEPS = {"fast": 5, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
+FROM_NOISE = 6  # times as many passes over a first slice, which has no memory to start at
 FIRST_BETA = 0.01  # where learning it begins
 SPARE = 0.1  # most that a document expects of a spare topic beforehand, in tokens
 BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
@@ -63,7 +63,7 @@ def first(
     found, known = _best(here, known, how, begin, seeds, p, each)
     state = _begun(found, known, fixed, here, p)
     state = remembering.counted(state, here, 1.0)
-    seen, (logit, doubt) = judging.measured(found, here, seed, step)
+    seen, (logit, doubt) = judging.measured(found, here)
     state = state._replace(logit=logit, logit_doubt=doubt, n_seen=pairs.n_docs, step=step + 1)
     return Step(state, state, seen, None, found.doc_topic, [], {})
 
@@ -145,8 +145,8 @@ def following(state: State, pairs: Pairs, p: SimpleNamespace, seed: int, each: E
     infer = passes.infer if p.inference == "fast" else tracking.infer
     found, known = infer(here, known, _how(alpha, p), begin, own, each)
     state = state._replace(beta=known.beta)
-    seen, odds = judging.measured(found, here, seed, state.step)
-    judged = judging.judge(state, here, found, seen, odds, p, (seed, state.step), each)
+    seen, odds = judging.measured(found, here)
+    judged = judging.judge(state, here, found, seen, odds, begin, p, (seed, state.step), each)
     after = remembering.moved(state, found, here, judged, odds, p)
     after = judging.noted(after, judged, p.rho)
     after, events, born = _lives(state, after, seen, found, p)
@@ -209,7 +209,8 @@ def _lives(
         logit_doubt=np.where(asleep, before.logit_doubt, after.logit_doubt),
     )  # fmt: skip
     events += [e for e in merged if e.column not in (*gone, *taken)]
-    keep = np.setdiff1d(np.arange(len(before.ids)), [*gone, *given_up])
+    left = {*gone, *given_up}
+    keep = np.array([k for k in range(len(before.ids)) if k not in left], np.int64)
     if len(keep) < len(before.ids):
         after = slots.take_topics(after, keep)
     born = {}

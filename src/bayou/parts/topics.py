@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Each(Protocol):
 
 
 TOKEN_COST = 80.0  # nanoseconds that a sampled token takes, about
+LANES = 8  # numbers that a processor works on at once
 
 
 class Pairs(NamedTuple):
@@ -154,6 +155,16 @@ def topic_totals(term_topic: F32 | F64) -> F64:
     totals = np.zeros(term_topic.shape[1])
     em.column_sums(totals, term_topic, 0, len(term_topic))
     return totals
+
+
+def filled(rows: A) -> A:
+    """Rows with columns of zeros, up to a whole number of `LANES`."""
+    more = -rows.shape[1] % LANES
+    if not more:
+        return rows
+    out = np.zeros((len(rows), rows.shape[1] + more), rows.dtype)
+    out[:, : rows.shape[1]] = rows
+    return cast(A, out)
 
 
 def writable(rows: A) -> A:

@@ -17,7 +17,6 @@ from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma
 
 from bayou.kernels import fixed_sweep, prior_sweep
 from bayou.kernels.rng import TOKEN
@@ -144,10 +143,11 @@ def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
     totals, held = topic_totals(counts)[free], prior.mass[free] - n_terms * prior.beta
     if not totals.sum() > 0:
         return prior
+    n, b = np.empty(int(totals.sum())), np.empty(int(totals.sum()))
+    m = prior_sweep.list_cells(n, b, counts, prior.rows, prior.gain)
     for _ in range(N_STEPS):
-        rise = prior_sweep.rise(counts, prior.rows, prior.gain, beta - prior.beta)
-        whole = held + n_terms * beta
-        fall = n_terms * float((digamma(totals + whole) - digamma(whole)).sum())
+        rise = prior_sweep.rise(n[:m], b[:m], beta - prior.beta)
+        fall = n_terms * prior_sweep.rise(totals, held, n_terms * beta)
         beta = bounded(beta * rise / (fall + 1.0))
     by = (beta - prior.beta) * prior.gain
     return Prior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
@@ -155,14 +155,16 @@ def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
 
 def learned_level(how: How, docs: F32) -> How:
     """How, with the one alpha of all topics that whole counts of documents x topics make more probable."""
-    n_topics, alpha = len(how.alpha), float(how.alpha.mean())
+    free = how.alpha > 0
+    n_topics, alpha = np.count_nonzero(free), float(how.alpha[free].mean())
     lengths = docs.sum(axis=1, dtype=np.float64)
-    lengths, ones, none = lengths[lengths > 0], np.ones(n_topics), np.zeros(docs.shape)
+    lengths, some = lengths[lengths > 0], docs[docs > 0]
+    none = np.zeros(max(len(some), len(lengths)))
     for _ in range(N_STEPS):
-        rise, whole = prior_sweep.rise(docs, none, ones, alpha), n_topics * alpha
-        fall = n_topics * float((digamma(lengths + whole) - digamma(whole)).sum())
+        rise = prior_sweep.rise(some, none[: len(some)], alpha)
+        fall = n_topics * prior_sweep.rise(lengths, none[: len(lengths)], n_topics * alpha)
         alpha = bounded(alpha * rise / (fall + 1.0))
-    return how._replace(alpha=np.full(n_topics, alpha))
+    return how._replace(alpha=np.where(free, alpha, 0.0))
 
 
 def infer(
@@ -220,11 +222,11 @@ def gibbs(z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, step: int, eac
     prior_sweep.gibbs_sweep(z, tuple(chain.tokens), counts, topic, alpha, known, chain.seed, step)
 
 
-def snapshot(
-    z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, single: F32, step: int, each: Each
-) -> None:
-    """A sweep of every document against the word counts before it, in place."""
-    topic = np.zeros(len(alpha), np.int64)
+def standing_rows(
+    z: U16, chain: sampler.Chain, prior: Prior, single: F32, each: Each
+) -> tuple[F32, F32]:
+    """phi_vk as tokens have it before a sweep, and what a token itself adds to it (s_k)."""
+    topic = np.zeros(len(prior.mass), np.int64)
     fixed_sweep.count_topics(topic, z, 0, len(z))
     inv = (1.0 / (prior.gain * topic + prior.mass)).astype(np.float32)
     gain = prior.gain.astype(np.float32)
@@ -234,7 +236,15 @@ def snapshot(
         prior_sweep.count_rows(rows, z, tuple(chain.by_term), lo, hi, single, gain, inv)
 
     each(terms, chain.by_term.termptr, 10.0)
-    a32, own, toks = alpha.astype(np.float32), inv * gain, tuple(chain.tokens)
+    return rows, inv * gain
+
+
+def snapshot(
+    z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, single: F32, step: int, each: Each
+) -> None:
+    """A sweep of every document against the word counts before it, in place."""
+    rows, own = standing_rows(z, chain, prior, single, each)
+    a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
     slack = prior_mass(rows, a32)
 
     def docs(lo: int, hi: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,12 +122,13 @@ class Trail:
         self.names: list[str] = []  # of terms that were ever among the leading ones of a topic
         self._numbers: dict[str, int] = {}
 
-    def number(self, name: str) -> int:
-        """The number of a name, a new one if it is new."""
-        at = self._numbers.setdefault(name, len(self.names))
-        if at == len(self.names):
-            self.names.append(name)
-        return at
+    def numbers(self, names: Sequence[str]) -> list[int]:
+        """The numbers of names, new ones for those that are new."""
+        for name in names:
+            if name not in self._numbers:
+                self._numbers[name] = len(self.names)
+                self.names.append(name)
+        return [self._numbers[name] for name in names]
 
     def add(self, slice_: dict[str, Any], courses: dict[str, Any], alerts: list[Alert]) -> None:
         """What a slice leaves behind."""
@@ -153,8 +154,7 @@ class Trail:
                 for name, a, b in zip(kind._fields, table, like, strict=True):
                     check_arrays(name, a, b.dtype, (n, *b.shape[1:]), finite=False)
                 setattr(self, what, table)
-            for name in unpack_strings(arrays["trail.names"]):
-                self.number(name)
+            self.numbers(unpack_strings(arrays["trail.names"]))
             self.alerts = [Alert.from_json(line) for line in unpack_strings(arrays["trail.alerts"])]
         except (KeyError, ValueError, TypeError) as error:
             raise ModelFileError(f"the slices in the model file cannot be read: {error}") from None

@@ -1,0 +1,72 @@
+"""What the kernels promise about the order of their sums."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayou import kernels
+from bayou.kernels.fold_in import em_rows
+from bayou.kernels.token import weigh_fixed_into, weigh_into
+
+
+def fast_functions():
+    for path in sorted(Path(inspect.getfile(kernels)).parent.glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            marks = getattr(node, "decorator_list", ())
+            if any(getattr(mark, "id", "") == "fast_jit" for mark in marks):
+                yield pytest.param(node, id=f"{path.stem}.{node.name}")
+
+
+def loops(function):
+    """Loops without a loop inside."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            inside = [inner for part in node.body for inner in ast.walk(part)]
+            if not any(isinstance(inner, ast.For | ast.While | ast.Call) for inner in inside):
+                yield inside
+
+
+@pytest.mark.parametrize("function", list(fast_functions()))
+def test_loops_that_sum_write_to_no_array(function):
+    """Else the order of the sum depends on where the arrays lie."""
+    for inside in loops(function):
+        writes = any(
+            isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in inside
+        )
+        sums = any(
+            isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) for node in inside
+        )
+        assert not (writes and sums), f"line {inside[0].lineno}"
+
+
+@pytest.mark.parametrize("n", [3, 8, 21, 24, 33])
+def test_weights_and_their_sum_are_the_same_wherever_they_lie(n):
+    rng = np.random.default_rng(n)
+    rows, mine, alpha = rng.random((5, n)), rng.random(n), rng.random(n)
+    single = [part.astype(np.float32) for part in (rows, mine, alpha)]
+    room, wide, seen = np.zeros(1000, np.float32), np.zeros(1000), set()
+    for gap in range(n, 600, 4):
+        doc, weight = room[:n], room[gap : gap + n]
+        doc[:] = single[1]
+        one = weigh_fixed_into(weight, doc, single[2], single[0], 3)
+        doc, weight = wide[:n], wide[gap : gap + n]
+        doc[:] = mine
+        two = weigh_into(weight, doc, alpha, rows, 3, 0.1, mine, 1.0)
+        seen.add((float(one), float(two)))
+    assert len(seen) == 1
+
+
+def test_documents_have_the_same_topics_wherever_they_lie():
+    rng = np.random.default_rng(1)
+    rows = rng.random((30, 21)).astype(np.float32)
+    pairs = np.array([0, 30]), np.arange(30, dtype=np.int32), np.ones(30, np.float32)
+    room, seen = np.zeros(4000, np.float32), set()
+    for gap in range(0, 2000, 16):
+        out, alpha = room[gap : gap + 21][None], room[gap + 24 : gap + 45]
+        alpha[:] = 0.1
+        em_rows(out, pairs, 0, 1, rows, alpha, 40, np.float32(1e-4))
+        seen.add(out.tobytes())
+    assert len(seen) == 1
