@@ -249,6 +249,8 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
         if place is not None:
             others = [other for _, other in written[:i]]
             output.check_apart(place, [*source, model, *others], flag)
+            if flag != "--metrics":
+                output.check_lines(str(place), flag)
     given = {"max_terms": max_terms, "min_docs": min_docs, "memory": memory}
     growth = {name: n for name, n in given.items() if n is not None}
     if closed and growth:

@@ -116,6 +116,8 @@ def track(  # one parameter a flag
                 [] if flag == "--output" else [begin]
             )  # which may take the place of the old one
             output.check_writable(path, flag, [file, *before, *others])
+    if alerts is not None:
+        output.check_lines(alerts, "--alerts")
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)
@@ -137,8 +139,14 @@ def track(  # one parameter a flag
     source = remembered.beside(before, source, text)
     teller = telling.Teller(model, vectorizer, alerts, hooks, voice)
     stopped = teller.follow(source, keep_open)
+    if stopped and not hasattr(model, "state_"):
+        raise KeyboardInterrupt
     _leave(teller, source, report, out, title, voice)
     if stopped:
+        if out is not None:
+            voice.say(
+                f"Stopped; documents behind the first {teller.n_docs:,} go on with --from {out}"
+            )
         raise typer.Exit(INTERRUPTED)
 
 
@@ -210,7 +218,7 @@ def _leave(
     if teller.path != output.STDOUT:
         for line in telling.topics_of(model):
             typer.echo(line)
-    voice.say(telling.account(model, teller.n_docs))
+    voice.say(teller.account())
     if out is not None:
         _text_model(teller, source).save(out)
         voice.say(f"Saved to {out}")

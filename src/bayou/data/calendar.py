@@ -136,7 +136,7 @@ def filled(times: Times, before: np.datetime64) -> Times:
         return times
     known = np.flatnonzero(~missing)
     if not len(known) and np.isnat(before):
-        raise DataError("no document has a time; give time= or slice by a number of documents")
+        raise DataError("no document has a time; give time=, or slice_by= a number of documents")
     first = before if not np.isnat(before) else times[known[0]]
     place = np.maximum.accumulate(np.where(missing, -1, np.arange(len(times))))
     return np.where(place < 0, first, times[place])

@@ -20,6 +20,7 @@ _HELP = {
     "live_topics": ("gauge", "Topics with at least a tenth of an even share of the tokens"),
     "vocabulary_terms": ("gauge", "Terms that have a column"),
     "unknown_share": ("gauge", "Share of tokens without a column since the last report"),
+    "late_total": ("counter", "Documents that came when their slice was over, in this run"),
     "alerts_total": ("counter", "Things that somebody should look at, in this run"),
     "checkpoints_total": ("counter", "Checkpoints written in this run"),
     "checkpoint_age_seconds": ("gauge", "Seconds since the last checkpoint"),
