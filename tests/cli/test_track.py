@@ -2,6 +2,8 @@
 
 import http.server
 import json
+import signal
+import subprocess
 import sys
 import threading
 
@@ -13,6 +15,7 @@ from bayou.cli import app
 from bayou.datasets import make_news
 from bayou.parts.trail import Alert
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 QUICK = ("--min-df", "2", "--stop-words", "none")
 
 
@@ -281,3 +284,23 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
 def test_more_mistakes_on_the_command_line(invoke, news, words, error):
     said = invoke("track", news, "--time", "when", *words, code=2).stderr
     assert error in " ".join(said.replace("│", " ").split())
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_pipe_is_told_of_at_once_and_what_it_brought_is_kept(process, news, tmp_path, number):
+    """Alerts come with the document that ends their slice, and nothing that was read is lost."""
+    lines = news.read_text().splitlines(keepends=True)
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK, "-o", "a.bayou")
+    started = process("track", "-", *how, "--alerts", "-", stdin=subprocess.PIPE)
+    started.stdin.write("".join(lines[:205]))  # five documents of the sixth week
+    started.stdin.flush()
+    assert any('"kind": "born"' in line for line in started.stdout)  # and no more is sent
+    started.send_signal(number)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 130, said
+    kept = bayou.load(tmp_path / "a.bayou").estimator_
+    assert kept.state_.n_seen == 200
+    assert 1 <= kept.n_waiting_ <= 5  # those that were read by then
+    n = 200 + kept.n_waiting_
+    assert f"documents behind the first {n} go on with --from a.bayou" in said

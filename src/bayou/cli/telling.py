@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import documents, in_order, interrupt, output
+from bayou.cli import documents, interrupt, output
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
@@ -75,6 +75,8 @@ class Teller:
         return False
 
     def _batches(self, source: documents.Source) -> Iterator[documents.Batch]:
+        from bayou.cli import in_order
+
         with about_dates(isinstance(self.model.slice_by, str)):
             yield from in_order.batches(source, _BATCH, self.model, self.voice)
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import builtin, documents, model_file, options, output, remembered, settings, telling
+from bayou.cli import (
+    builtin,
+    documents,
+    interrupt,
+    model_file,
+    options,
+    output,
+    remembered,
+    settings,
+    telling,
+)
 from bayou.cli.fit import check_parameters
 from bayou.cli.report import available
 from bayou.cli.shell import INTERRUPTED, session_of
@@ -138,7 +148,8 @@ def track(  # one parameter a flag
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
     source = remembered.beside(before, source, text)
     teller = telling.Teller(model, vectorizer, alerts, hooks, voice)
-    stopped = teller.follow(source, keep_open)
+    with interrupt.termed():
+        stopped = teller.follow(source, keep_open)
     if stopped and not hasattr(model, "state_"):
         raise KeyboardInterrupt
     _leave(teller, source, report, out, title, voice)
