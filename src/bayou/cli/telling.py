@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayou.run.hooks import Hook
 
 _BATCH = 256
-_LONGEST = 400  # characters of a text that are kept while its slice is open
+_LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
 class Teller:

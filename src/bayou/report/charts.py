@@ -201,14 +201,23 @@ def _rivers(
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
             marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
         marks += _river(topic, found, xs, middle, (_ROW - 8) / highest)
-        marks += [_change(c, xs[c.bin], middle) for c in changes if c.topic == topic.number]
+        mine = [c for c in changes if c.topic == topic.number]
+        for b, group in groupby(sorted(mine, key=lambda c: c.bin), key=lambda c: c.bin):
+            same = list(group)
+            marks += [_change(c, xs[b], middle, (j, len(same))) for j, c in enumerate(same)]
     title = f"Shares of {len(topics)} topics from {found.names[0]} to {found.names[-1]}"
     return chart(width, height, title, *marks, group=bool(changes))
 
 
-def _change(change: Mark, x: float, middle: float) -> Markup:
-    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell."""
-    y = middle + _ROW / 2 - 7
+def _change(change: Mark, x: float, middle: float, which: tuple[int, int] = (0, 1)) -> Markup:
+    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell.
+
+    Of several in one place (``which`` of how many) each has its own sign on the line, the first one lowest.
+    """
+    i, n = which
+    low = middle + _ROW / 2 - 7
+    y = low - i * min(10.0, 34.0 / max(n - 1, 1))
+    top, bottom = (middle - 20, middle + 22) if n == 1 else (y - 5, y + (6 if i == 0 else 5))
     up = [(x - 4.5, y + 4), (x + 4.5, y + 4), (x, y - 4)]
     down = [(x - 4.5, y - 4), (x + 4.5, y - 4), (x, y + 4)]
     diamond = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
@@ -216,8 +225,8 @@ def _change(change: Mark, x: float, middle: float) -> Markup:
     return element(
         "a",
         element("title", change.title),
-        element("rect", x=x - 7, y=middle - 20, width=14, height=42, class_="hit"),
-        element("line", x1=x, x2=x, y1=middle - 14, y2=y - 3, class_="mark"),
+        element("rect", x=x - 7, y=top, width=14, height=bottom - top, class_="hit"),
+        *([] if i else [element("line", x1=x, x2=x, y1=middle - 14, y2=low - 3, class_="mark")]),
         element("path", d=path(shape, closed=True), class_="mark"),
         href=change.link,
     )

@@ -17,7 +17,9 @@ from bayou.report import layout
 from bayou.report.course import Course
 from bayou.report.data import _code, _parameters
 from bayou.report.measure import Estimate
-from bayou.report.text import shorten
+from bayou.report.text import quoted, shorten
+
+Excerpt = tuple[tuple[str, bool], ...]  # its parts, and whether they are words of the alert
 
 N_EPOCHS = 6  # columns of a table of words
 N_WORDS = 8
@@ -39,7 +41,7 @@ class Tracked:
     number: int  # its place in the rows of the course
     id: int  # permanent
     title: str  # of a fixed topic, else empty
-    words: tuple[tuple[str, float], ...]  # over its whole life
+    words: tuple[tuple[str, float], ...]  # that tell it from other topics, over its whole life
     sign: layout.Sign
     share: Estimate  # in its latest slice
     epochs: tuple[
@@ -72,7 +74,7 @@ class Change:
     low: float
     high: float
     p: float
-    docs: tuple[tuple[str, str], ...]  # name and excerpt, which is empty where there is none
+    docs: tuple[tuple[str, Excerpt], ...]  # name and excerpt, which is empty where there is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +158,14 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
     terms = model._trail.names
     rows = {int(i): np.flatnonzero(courses.topic == i) for i in ids}
     signs = _signs(courses, rows, len(terms))
+    lives = {i: _life(courses, mine) for i, mine in rows.items()}
+    usual = _usual(lives, len(terms))
     out = []
     for n, i in enumerate(ids.tolist()):
         mine = rows[i]
         spoken = [r for r in mine if courses.tokens[r] > 0] or list(mine)
         latest = spoken[-1]
-        words = _lifelong(courses, mine, terms)
+        words = _telling(lives[i], usual, terms)
         picked = np.unique(np.linspace(0, len(spoken) - 1, N_EPOCHS).round().astype(int))
         epochs = [(names[courses.slice[spoken[e]]], courses.terms[spoken[e]]) for e in picked]
         out.append(
@@ -176,17 +180,33 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
     return tuple(out)
 
 
-def _lifelong(courses: Any, rows: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
-    """The words of a topic over all of its slices, each weighing what it has tokens; numbers last."""
+def _life(courses: Any, rows: Any) -> dict[int, float]:
+    """Tokens of the leading terms of a topic over all of its slices."""
     total: dict[int, float] = {}
     for row in rows:
         size = max(float(courses.tokens[row]), 1e-3)
         for v, w in zip(courses.terms[row].tolist(), courses.weights[row].tolist(), strict=True):
             if v >= 0:
                 total[v] = total.get(v, 0.0) + size * w
-    mass = max(float(courses.tokens[rows].sum()), 1e-3)
-    best = sorted(total, key=lambda v: (_is_number(terms[v]), -total[v], v))
-    return tuple((shorten(terms[v], 40) or "␣", total[v] / mass) for v in best[:N_WORDS])
+    return total
+
+
+def _usual(lives: dict[int, dict[int, float]], n_terms: int) -> Any:
+    """Shares of terms in all topics together."""
+    usual = np.zeros(max(n_terms, 1))
+    for life in lives.values():
+        for v, n in life.items():
+            usual[v] += n
+    return usual / max(usual.sum(), 1e-12)
+
+
+def _telling(life: dict[int, float], usual: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
+    """The words that tell a topic from the others, by what they add to its divergence; numbers last."""
+    mass = max(sum(life.values()), 1e-12)
+    shares = {v: n / mass for v, n in life.items()}
+    worth = {v: p * np.log(max(p, 1e-12) / max(usual[v], 1e-12)) for v, p in shares.items()}
+    best = sorted(worth, key=lambda v: (_is_number(terms[v]), -worth[v], v))
+    return tuple((shorten(terms[v], 40) or "␣", shares[v]) for v in best[:N_WORDS])
 
 
 def _is_number(word: str) -> bool:
@@ -251,5 +271,7 @@ def _change(number: int, alert: Any, place: dict[int, Tracked], texts: Mapping[s
         low=alert.low,
         high=alert.high,
         p=alert.p,
-        docs=tuple((shorten(d, 60), shorten(texts.get(d, ""), 220)) for d in alert.docs),
+        docs=tuple(
+            (shorten(d, 60), quoted(texts.get(d, ""), alert.words, 260)) for d in alert.docs
+        ),
     )

@@ -76,9 +76,8 @@ def _weight(change: Change) -> float:
     if change.kind in ("rise", "fall", "born", "split", "dormant", "revived"):
         step = abs(change.after - change.before)
         return 2.0 * step if math.isfinite(step) else 0.0
-    if change.kind == "drift":
-        return 0.5 * max(change.after - change.before, 0.0)
-    return 0.02
+    step = max(change.after - change.before, 0.0)
+    return {"drift": 0.5, "words": 1.0}.get(change.kind, 0.0) * step if math.isfinite(step) else 0.0
 
 
 def findings(data: TrackData, most: int = 5) -> list[Finding]:
@@ -105,9 +104,9 @@ def _finding(change: Change) -> Finding:
             link,
         )
     if change.kind == "words":
-        return Finding(
-            (f"In {change.date} new words come up: ", ", ".join(change.words[:4]), "."), link
-        )
+        verb = " comes up, in" if len(change.words) == 1 else " come up, the first in"
+        said = f"{verb} {percent(change.after)} of the documents; {percent(change.before)} before."
+        return Finding((f"In {change.date} ", ", ".join(change.words[:4]), said), link)
     verb = SAID[change.kind]
     share = f" {percent(change.before)} before, {percent(change.after)} then"
     if change.kind in ("born", "split"):
@@ -201,7 +200,7 @@ def _life(topic: Tracked, data: TrackData, y: float, x: object, most: int) -> li
     marks = [
         element(
             "text",
-            shorten(topic.name(2), most),
+            topic.name(2) if len(topic.name(2)) <= most else shorten(topic.name(1), most),
             x=0,
             y=y + 4,
             class_="strong" if topic.n_changes else None,
@@ -237,8 +236,8 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         (
             "Changes its words",
             "Jensen-Shannon divergence of the slice's words in the topic from the topic's memory, in bits.",
-            "Against 60 slices without change, drawn document by document from urns as bursty as the text, "
-            f"on the scale of recent slices; {rate} topics of a slice.",
+            "Against up to 40 slices without change, drawn document by document from urns as bursty as "
+            f"the text, on the scale of recent slices; {rate} topics of a slice.",
         ),
         (
             "New words",
