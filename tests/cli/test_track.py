@@ -304,3 +304,18 @@ def test_a_pipe_is_told_of_at_once_and_what_it_brought_is_kept(process, news, tm
     assert 1 <= kept.n_waiting_ <= 5  # those that were read by then
     n = 200 + kept.n_waiting_
     assert f"documents behind the first {n} go on with --from a.bayou" in said
+
+
+def test_the_report_of_a_tracker_that_was_saved(invoke, news, tmp_path):
+    """What has run as a stream for weeks has a report, too, with quotes if the documents are still there."""
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    invoke("track", news, *how, "-o", "a.bayou", "--report", "a.html")
+    invoke("report", "a.bayou", "-o", "b.html", "--title", "news")
+    invoke("report", "a.bayou", news, "-o", "c.html", "--title", "news")
+    first, without, quoted = ((tmp_path / f"{name}.html").read_text() for name in "abc")
+    assert first == quoted
+    assert "What rose, what fell, what is new" in without
+    assert "<blockquote" in quoted
+    assert "<blockquote" not in without
+    said = invoke("report", "a.bayou", news, "--test", news, code=2).stderr
+    assert "a tracker is not measured" in said

@@ -19,7 +19,7 @@ from bayou.cli import (
     telling,
 )
 from bayou.cli.fit import check_parameters
-from bayou.cli.report import available
+from bayou.cli.report import available, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
@@ -234,11 +234,8 @@ def _leave(
         _text_model(teller, source).save(out)
         voice.say(f"Saved to {out}")
     if report is not None:
-        written = available()
         name = title or documents.title_of(source.path)
-        data = written.TrackData.from_tracker(model, title=name, texts=teller.kept)
-        written.write_track(report, data)
-        voice.say(f"Report in {report}")
+        write_track(report, model, teller.kept, title=name, voice=voice)
     if source.path == builtin.PREFIX + builtin.NEWS:
         for line in telling.judged(model.alerts()):
             typer.echo(line)

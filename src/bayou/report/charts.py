@@ -79,9 +79,9 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
     for k in order:
         t, (x, y) = topics[k], places[k]
         shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
-        title = element("title", f"{t.number}: {t.name()}, {percent(t.share.value)}")
+        title = element("title", f"{t.id}: {t.name()}, {percent(t.share.value)}")
         circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), class_=_look(t.sign))
-        marks.append(element("a", title, circle, href=f"#topic-{t.number}"))
+        marks.append(element("a", title, circle, href=f"#topic-{t.id}"))
     for label in texts:
         kind = "halo strong" if label.topic in strong else "halo"
         marks.append(
@@ -286,5 +286,5 @@ def spark(topic: Topic, found: Course) -> Markup:
     known = [(b, v) for b, v in enumerate(values) if math.isfinite(v)]
     top = max((v for _, v in known), default=0.0) or 1.0
     points = [(2 + 80 * b / (len(values) - 1), 18 - 15 * v / top) for b, v in known]
-    title = f"Course of topic {topic.number}, at most {percent(top)}"
+    title = f"Course of topic {topic.id}, at most {percent(top)}"
     return chart(84, 20, title, element("path", d=path(points), class_="line"))
