@@ -1,10 +1,12 @@
 """``bayou stream``: from the command line, with real models."""
 
+import errno
 import json
 import os
 import random
 import resource
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -400,3 +402,20 @@ def test_stopped_while_a_server_is_still_awaited(process, models):
     started.send_signal(signal.SIGTERM)
     assert "Stopped before anything was read" in started.communicate(timeout=60)[1]
     assert started.returncode == 0
+
+
+def test_figures_that_cannot_be_kept_or_served(invoke, models, tmp_path, monkeypatch):
+    written(tmp_path / "docs.jsonl", lines(20))
+    how = ("stream", models / "topics.bayou", "docs.jsonl")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = invoke(*how, "--metrics-port", port, "--state", "s", code=1).stderr
+        assert "another --metrics-port" in " ".join(said.split())
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("bayou.run.gauges.Gauges.write", full)
+    done = invoke(*how, "--metrics", "m.prom", "--state", "t")
+    assert "m.prom could not be written: no space left on device" in done.stderr
+    assert "Done" in done.stderr

@@ -149,7 +149,11 @@ class _Reporter:
             )
         self._voice.say(gauges.line())
         if self._metrics is not None:
-            gauges.write(self._metrics)
+            try:
+                gauges.write(self._metrics)
+            except OSError as error:  # no reason to end what is being measured
+                reason = (error.strerror or str(error)).lower()
+                self._remark(f"{self._metrics} could not be written: {reason}")
 
     def _remark(self, text: str) -> None:
         self._voice.say(text)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from bayou.data.errors import DataError
+
 _HELP = {
     "documents_total": ("counter", "Documents that were taken, over all runs"),
     "documents_per_second": ("gauge", "Documents a second since the last report"),
@@ -103,7 +105,13 @@ def serving(port: int | None, text: Callable[[], str]) -> Iterator[int | None]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing: it would stand among the rows."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise DataError(
+            f"figures cannot be served on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}; give "
+            "another --metrics-port"
+        ) from None
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
