@@ -7,7 +7,7 @@ telephone as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
@@ -200,8 +200,8 @@ def _rivers(
             name = shorten(first, 22)
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
             marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
-        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest)
         mine = [c for c in changes if c.topic == topic.number]
+        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest, {c.bin for c in mine})
         for b, group in groupby(sorted(mine, key=lambda c: c.bin), key=lambda c: c.bin):
             same = list(group)
             marks += [_change(c, xs[b], middle, (j, len(same))) for j, c in enumerate(same)]
@@ -249,9 +249,14 @@ def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) 
 
 
 def _river(
-    topic: Flowing, found: Course, xs: list[float], middle: float, scale: float
+    topic: Flowing,
+    found: Course,
+    xs: list[float],
+    middle: float,
+    scale: float,
+    marked: Collection[int] = (),
 ) -> list[Markup]:
-    """Bed and banks of one topic; bins without tokens leave a gap."""
+    """Bed and banks of one topic; bins without tokens leave a gap. Its peak is told beside a mark there."""
     row = [found.shares[b][topic.number] for b in range(len(xs))]
     marks = []
     for flows, group in groupby(range(len(xs)), key=lambda b: math.isfinite(row[b].value)):
@@ -275,6 +280,8 @@ def _river(
         return marks
     y = middle - row[peak].value * scale / 2 - 5
     x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)
+    if peak in marked:
+        x += 18 if x + 18 <= xs[-1] - 4 else -18
     said = percent(row[peak].value, 0)
     marks.append(element("text", said, x=x, y=y, text_anchor="middle", class_="halo faint"))
     return marks

@@ -16,6 +16,7 @@ from bayou.report.track import SAID, Change, TrackData, Tracked
 
 MOST_LIVES = 24
 _WIDTHS = (960, 760, 340)
+_A_SLICE = 1  # findings
 
 
 class Finding(NamedTuple):
@@ -76,16 +77,29 @@ def _weight(change: Change) -> float:
     if change.kind in ("rise", "fall", "born", "split", "dormant", "revived"):
         step = abs(change.after - change.before)
         return 2.0 * step if math.isfinite(step) else 0.0
+    if change.kind == "words" and not any(map(str.isalpha, change.words[0])):
+        return 0.0  # a date, or a page
     step = max(change.after - change.before, 0.0)
-    return {"drift": 0.5, "words": 1.0}.get(change.kind, 0.0) * step if math.isfinite(step) else 0.0
+    return {"drift": 0.5, "words": 0.5}.get(change.kind, 0.0) * step if math.isfinite(step) else 0.0
 
 
 def findings(data: TrackData, most: int = 5) -> list[Finding]:
-    """The largest changes as sentences, in the order of time, one a topic."""
+    """The largest changes as sentences, in the order of time: one a topic, and one a slice."""
     chosen: dict[int, Change] = {}
-    for change in sorted(data.changes, key=lambda c: (-_weight(c), c.number)):
-        if change.topic is not None and change.topic.id not in chosen and len(chosen) < most:
+    sizes = np.asarray(data.course.n_docs, np.float64)
+    whole = np.minimum(
+        sizes / max(float(np.median(sizes)), 1.0), 1.0
+    )  # a few documents are no news
+
+    def weight(change: Change) -> float:
+        return _weight(change) * float(whole[change.bin])
+
+    for change in sorted(data.changes, key=lambda c: (-weight(c), c.number)):
+        beside = sum(other.bin == change.bin for other in chosen.values())
+        if change.topic is not None and change.topic.id not in chosen and beside < _A_SLICE:
             chosen[change.topic.id] = change
+        if len(chosen) == most:
+            break
     return [_finding(c) for c in sorted(chosen.values(), key=lambda c: c.number)]
 
 
