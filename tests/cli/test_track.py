@@ -319,3 +319,16 @@ def test_the_report_of_a_tracker_that_was_saved(invoke, news, tmp_path):
     assert "<blockquote" not in without
     said = invoke("report", "a.bayou", news, "--test", news, code=2).stderr
     assert "a tracker is not measured" in said
+
+
+def test_a_first_slice_that_is_too_small_is_told(invoke, news, tmp_path):
+    rows = news.read_text().splitlines(keepends=True)
+    stray = tmp_path / "stray.jsonl"
+    stray.write_text(
+        json.dumps(json.loads(rows[0]) | {"when": "2019-05-01"}) + "\n" + "".join(rows)
+    )
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    said = invoke("track", stray, *how, "-o", "a.bayou").stderr
+    assert "the first slice (2019-04-29), which has no more than 1 document for 6 topics" in said
+    assert "first slice" not in invoke("track", news, *how).stderr
+    assert "first slice" not in invoke("track", news, "--from", "a.bayou").stderr

@@ -178,3 +178,22 @@ def test_findings_are_of_different_topics_and_slices_and_not_of_a_few_documents(
     )
     made = replace(data, changes=changes, course=data.course._replace(n_docs=n_docs))
     assert [f.link for f in findings(made, most=2)] == ["change-4", "change-5"]
+
+
+def test_calendar_slices_without_documents_are_a_gap():
+    rng = np.random.default_rng(0)
+    years = np.repeat([1950, 1951, 1952, 1957, 1958], 20)
+    corpus = Corpus.from_matrix(rng.poisson(1.0, (100, 12)), times=years.tolist())
+    model = TopicTracker(n_topics=2, slice_by="year", n_spare=0, random_state=0).fit(corpus)
+    data = TrackData.from_tracker(model)
+    assert data.n_slices == 5
+    assert data.course.names == [str(year) for year in range(1950, 1959)]
+    assert data.course.n_docs == [20, 20, 20, 0, 0, 0, 0, 20, 20]
+    assert [np.isnan(row[0].value) for row in data.course.shares] == [
+        n == 0 for n in data.course.n_docs
+    ]
+    assert {(t.born, t.last) for t in data.topics} == {(0, 8)}
+    assert "in 5 slices" in render_track(data)
+    far = Corpus.from_matrix(rng.poisson(1.0, (40, 12)), times=[1400] * 20 + [1950] * 20)
+    model = TopicTracker(n_topics=2, slice_by="year", n_spare=0, random_state=0).fit(far)
+    assert TrackData.from_tracker(model).course.names == ["1400", "1950"]  # too far to draw

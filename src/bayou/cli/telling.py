@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayou.run.hooks import Hook
 
 _BATCH = 256
+_FEWEST = 2  # documents a topic of the first slice
 _LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
@@ -103,6 +104,17 @@ class Teller:
                 "(--set grace=1 would hold slices open for longer)"
             )
         return said
+
+    def doubt(self) -> str | None:
+        """What is to be said of a first slice on which too little rests; later ones cannot mend it."""
+        n, k = int(self.model.slices_.n_docs[0]), self.model.n_topics
+        if self.begun or n >= _FEWEST * k:
+            return None
+        return (
+            f"All topics begin with the first slice ({self.model.slice_names_[0]}), which has no more than "
+            f"{several(n, 'document')} for {several(k, 'topic')}; a longer --slice, later documents or a "
+            "smaller -k would be surer"
+        )
 
     def _corpus(self, batch: documents.Batch) -> Any:
         """A batch as counts of all of its words; None where there are no words yet."""

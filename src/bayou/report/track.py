@@ -14,7 +14,7 @@ from bayou._version import __version__
 from bayou.data.errors import DataError
 from bayou.metrics import topic_distances
 from bayou.report import layout
-from bayou.report.course import Course
+from bayou.report.course import Course, slice_bins
 from bayou.report.data import _code, _parameters
 from bayou.report.measure import Estimate
 from bayou.report.text import quoted, shorten
@@ -87,7 +87,7 @@ class TrackData:
     topics : tuple of Tracked
         All that ever had a column, by id.
     course : Course
-        Shares of all of them in every slice.
+        Shares of all of them in every slice, and in calendar slices between that had no documents.
     changes : tuple of Change
         In the order of time.
     """
@@ -96,6 +96,7 @@ class TrackData:
     topics: tuple[Tracked, ...]
     course: Course
     changes: tuple[Change, ...]
+    n_slices: int  # with documents
     n_docs: int
     n_tokens: float
     n_terms: int
@@ -127,7 +128,7 @@ class TrackData:
         if not hasattr(model, "courses_"):
             raise DataError(f"a report through time needs a tracker; got {type(model).__name__}")
         alerts = model.alerts()
-        topics = _topics(model, alerts)
+        topics, (bins, _) = _topics(model, alerts), _bins(model)
         place = {topic.id: topic for topic in topics}
         slices = model.slices_
         counted = {name: int(n) for name, n in model.dropped_._asdict().items()}
@@ -135,7 +136,10 @@ class TrackData:
             title=shorten(title, 120) if title else "Topics through time",
             topics=topics,
             course=_course(model, topics),
-            changes=tuple(_change(i, a, place, texts or {}) for i, a in enumerate(alerts)),
+            changes=tuple(
+                _change(i, a, bins[a.slice], place, texts or {}) for i, a in enumerate(alerts)
+            ),
+            n_slices=len(bins),
             n_docs=int(slices.n_docs.sum()),
             n_tokens=float(slices.n_tokens.sum()),
             n_terms=model.posterior_.n_terms,
@@ -153,7 +157,7 @@ class TrackData:
 
 
 def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
-    courses, names = model.courses_, model.slice_names_
+    courses, names, (bins, _) = model.courses_, model.slice_names_, _bins(model)
     ids = np.unique(courses.topic)
     terms = model._trail.names
     rows = {int(i): np.flatnonzero(courses.topic == i) for i in ids}
@@ -172,8 +176,8 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
             Tracked(
                 number=n, id=i, title=shorten(model.topic_names_.get(i, ""), 40), words=words,
                 sign=signs[n], share=_estimate(courses, latest),
-                epochs=_epochs(epochs, terms), born=int(courses.slice[mine[0]]),
-                last=int(courses.slice[mine[-1]]),
+                epochs=_epochs(epochs, terms), born=bins[courses.slice[mine[0]]],
+                last=bins[courses.slice[mine[-1]]],
                 n_changes=sum(alert.topic == i for alert in alerts),
             )
         )  # fmt: skip
@@ -243,22 +247,30 @@ def _estimate(courses: Any, row: Any) -> Estimate:
     return Estimate(float(courses.share[row]), float(courses.low[row]), float(courses.high[row]))
 
 
+def _bins(model: Any) -> tuple[list[int], list[str]]:
+    return slice_bins(model.slices_.start, model.slices_.end, model.slice_by)
+
+
 def _course(model: Any, topics: tuple[Tracked, ...]) -> Course:
-    courses, names = model.courses_, model.slice_names_
+    courses, (bins, names) = model.courses_, _bins(model)
     missing = Estimate(np.nan, np.nan, np.nan)
     shares = [[missing] * len(topics) for _ in names]
     place = {topic.id: topic.number for topic in topics}
     for row, (t, i) in enumerate(zip(courses.slice.tolist(), courses.topic.tolist(), strict=True)):
-        shares[t][place[i]] = _estimate(courses, row)
+        shares[bins[t]][place[i]] = _estimate(courses, row)
     width = model.slice_by if isinstance(model.slice_by, str) else "slice"
-    counts = model.slices_.n_docs.tolist()
+    counts = [0] * len(names)
+    for b, n in zip(bins, model.slices_.n_docs.tolist(), strict=True):
+        counts[b] = n
     return Course(width, names, shares, counts, 0, [])
 
 
-def _change(number: int, alert: Any, place: dict[int, Tracked], texts: Mapping[str, str]) -> Change:
+def _change(
+    number: int, alert: Any, bin_: int, place: dict[int, Tracked], texts: Mapping[str, str]
+) -> Change:
     return Change(
         number=number + 1,
-        bin=alert.slice,
+        bin=bin_,
         date=alert.date,
         kind=alert.kind,
         rises=_RISES.get(alert.kind),

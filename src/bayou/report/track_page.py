@@ -87,9 +87,8 @@ def findings(data: TrackData, most: int = 5) -> list[Finding]:
     """The largest changes as sentences, in the order of time: one a topic, and one a slice."""
     chosen: dict[int, Change] = {}
     sizes = np.asarray(data.course.n_docs, np.float64)
-    whole = np.minimum(
-        sizes / max(float(np.median(sizes)), 1.0), 1.0
-    )  # a few documents are no news
+    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
+    whole = np.minimum(sizes / typical, 1.0)  # a few documents are no news
 
     def weight(change: Change) -> float:
         return _weight(change) * float(whole[change.bin])
