@@ -259,6 +259,11 @@ def test_a_tracker_that_goes_on_counts_its_own_documents(invoke, news):
     assert "; 320 documents came late" in invoke("track", news, "--from", "a.bayou").stderr
 
 
+def test_slices_are_named_in_any_case(invoke, news):
+    how = ("--time", "when", "-k", "2", *QUICK)
+    assert "320 documents in 2 slices" in invoke("track", news, *how, "--slice", "Month").stderr
+
+
 def test_every_parameter_can_be_set(invoke, news, tmp_path):
     how = ("--time", "when", "--slice", "week", "-k", "2", *QUICK)
     fixed = {"mine": {"dakime": 3, "dukatu": 1}}

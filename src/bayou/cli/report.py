@@ -63,8 +63,8 @@ def report(
     What a supervised model predicts is measured on these documents, or better on
     others of the same columns: --test held-out.csv
 
-    The report on a tracker is the one that `bayou track` writes; documents are for
-    it to quote from: bayou report news.stream/model.bayou
+    The report on a tracker is the one that `bayou track` writes; documents
+    are for it to quote from: bayou report news.stream/model.bayou
     """
     from bayou.data.readers import Columns
 

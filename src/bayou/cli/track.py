@@ -104,9 +104,9 @@ def track(  # one parameter a flag
 ) -> None:  # fmt: skip
     """Follow topics through time and tell what changes.
 
-    Documents are read once, in the order of time, and forgotten slice by slice; so
-    the file may be standard input that never ends. Every change is printed as its
-    slice ends.
+    A file may be in any order. Standard input is read once, as it comes, and
+    forgotten slice by slice, so it need never end. Every change is printed as
+    its slice ends.
 
     Example: bayou track news.jsonl --time date --slice week --report news.html
 

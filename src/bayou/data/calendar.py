@@ -42,7 +42,7 @@ def parse_width(slice_by: Any) -> Width:
     whole = isinstance(slice_by, int | np.integer) and not isinstance(slice_by, bool)
     if whole and slice_by >= 1:
         return Width("docs", int(slice_by))
-    match = _WIDTH.fullmatch(slice_by) if isinstance(slice_by, str) else None
+    match = _WIDTH.fullmatch(slice_by.lower()) if isinstance(slice_by, str) else None
     if match is None or int(match[1] or 1) < 1:
         raise ValueError(
             f"slice_by must be a number of documents, or a time such as {', '.join(UNITS)} or "
