@@ -256,6 +256,7 @@ def test_a_tracker_that_goes_on_counts_its_own_documents(invoke, news):
     said = invoke("track", news, "--from", "a.bayou", "-o", "a.bayou").stderr
     assert said.startswith("320 documents more; 9 slices, ")
     assert "320 documents came late" in said
+    assert "were they learned before?" in said
     assert "; 320 documents came late" in invoke("track", news, "--from", "a.bayou").stderr
 
 

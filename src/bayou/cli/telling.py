@@ -101,8 +101,11 @@ class Teller:
             lost = " and are left out" if model.late == "drop" else ""
             said += (
                 f"; {several(late, 'document')} came late, with slices of their time over{lost} "
-                "(--set grace=1 would hold slices open for longer)"
             )
+            if self.begun:
+                said += "(were they learned before? `bayou stream` knows how far a file was read)"
+            else:
+                said += "(--set grace=1 would hold slices open for longer)"
         return said
 
     def doubt(self) -> str | None:
