@@ -118,3 +118,23 @@ def _is_gone(pid, seconds=10.0):
             return True
         time.sleep(0.05)
     return False
+
+
+def test_a_server_that_answers_byte_by_byte_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(hooks, "SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as ear:
+        done = threading.Event()
+
+        def trickle():
+            told, _ = ear.accept()
+            with told, contextlib.suppress(OSError):
+                while not done.wait(0.1):
+                    told.sendall(b"H")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        port = ear.getsockname()[1]
+        said = webhook(f"http://127.0.0.1:{port}/")("{}")
+        done.set()
+        thread.join()
+    assert said == f"127.0.0.1:{port} took over 0.5 s and is not waited for"

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -90,7 +91,7 @@ def webhook(url: str) -> Hook:
     address, headers = _parted(url)
     opener = urllib.request.build_opener(_Stay)
 
-    def post(text: str) -> str | None:
+    def told(text: str) -> str | None:
         asked = urllib.request.Request(address, text.encode(), headers)
         try:
             with opener.open(asked, timeout=SECONDS) as answer:
@@ -102,6 +103,14 @@ def webhook(url: str) -> Hook:
             return f"{server} could not be told: {type(error).__name__}"
         except (OSError, ValueError) as error:
             return f"{server} could not be told: {getattr(error, 'reason', error)}"
+
+    def post(text: str) -> str | None:
+        # a name that is not found for long, or an answer that comes byte by byte, has no end of its own
+        said: list[str | None] = []
+        thread = threading.Thread(target=lambda: said.append(told(text)), name="hook", daemon=True)
+        thread.start()
+        thread.join(SECONDS)
+        return said[0] if said else f"{server} took over {SECONDS:g} s and is not waited for"
 
     return post
 
