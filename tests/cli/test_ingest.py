@@ -1,11 +1,14 @@
 """``bayou stream``: from the command line, with real models."""
 
+import errno
 import json
 import os
 import random
 import resource
 import signal
+import socket
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -348,3 +351,71 @@ def test_a_stream_of_which_nothing_can_be_used_says_so(invoke, models, tmp_path)
                   "-o", "out.jsonl", code=1)  # fmt: skip
     assert "none of the 20 records could be used" in done.stderr
     assert "--text" in done.stderr
+    assert "begin again without s" in done.stderr
+    written(tmp_path / "docs.jsonl", lines(120))
+    done = invoke(
+        "stream", models / "topics.bayou", "docs.jsonl", "--text", "body", "--state", "t", code=1
+    )
+    assert "records are all unusable" in done.stderr
+    assert "begin again without t" in done.stderr
+
+
+def test_a_source_with_nothing_in_it_says_so(invoke, models, tmp_path):
+    (tmp_path / "docs.jsonl").write_text("")
+    (tmp_path / "folder").mkdir()
+    how = ("stream", models / "topics.bayou")
+    for source in ("docs.jsonl", "folder"):
+        done = invoke(*how, source, "--state", f"s-{source}")
+        assert f"There were no documents in {source}; nothing was learned" in done.stderr
+    written(tmp_path / "docs.jsonl", lines(20))
+    assert "nothing was learned" not in invoke(*how, "docs.jsonl", "--state", "s-docs.jsonl").stderr
+    assert "no more documents in" in invoke(*how, "docs.jsonl", "--state", "s-docs.jsonl").stderr
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl.gz"])
+def test_a_file_of_answers_holds_what_its_name_says(invoke, models, tmp_path, name):
+    written(tmp_path / "docs.jsonl", lines(20))
+    said = invoke(
+        "stream", models / "topics.bayou", "docs.jsonl", "-o", name, "--state", "s", code=2
+    )
+    assert f"{name} would hold JSON lines" in " ".join(said.stderr.split())
+
+
+@posix
+def test_standard_input_that_is_closed_is_not_waited_for(models, tmp_path):
+    for words in (f"stream {models / 'topics.bayou'} - --state {tmp_path / 's'}", "track -"):
+        line = f"exec {sys.executable} -m bayou {words} <&-"
+        done = subprocess.run(
+            line, shell=True, check=False, capture_output=True, text=True, timeout=60
+        )
+        assert "standard input is closed" in done.stderr
+        assert done.returncode == 1
+
+
+@posix
+def test_stopped_while_a_server_is_still_awaited(process, models):
+    pytest.importorskip("redis")
+    started = process(
+        "stream", models / "topics.bayou", "redis://127.0.0.1:1/0#news", "--state", "s"
+    )
+    assert "is away" in started.stderr.readline()
+    started.send_signal(signal.SIGTERM)
+    assert "Stopped before anything was read" in started.communicate(timeout=60)[1]
+    assert started.returncode == 0
+
+
+def test_figures_that_cannot_be_kept_or_served(invoke, models, tmp_path, monkeypatch):
+    written(tmp_path / "docs.jsonl", lines(20))
+    how = ("stream", models / "topics.bayou", "docs.jsonl")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = invoke(*how, "--metrics-port", port, "--state", "s", code=1).stderr
+        assert "another --metrics-port" in " ".join(said.split())
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("bayou.run.gauges.Gauges.write", full)
+    done = invoke(*how, "--metrics", "m.prom", "--state", "t")
+    assert "m.prom could not be written: no space left on device" in done.stderr
+    assert "Done" in done.stderr

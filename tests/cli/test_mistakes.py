@@ -136,7 +136,7 @@ def test_counts_are_not_texts(invoke, tmp_path):
         (("--set", "n_topics"), "write name=value"),
         (("--set", "n_topics=many"), "must be a whole number; got 'many'"),
         (("--set", "n_sweeps=many"), "must be a whole number or none"),
-        (("--set", "alpha=x,y"), "must be a number or none"),
+        (("--set", "alpha=x,y"), "must be a number, or one for each topic"),
         (("--set", "learn_alpha=perhaps"), "must be true or false"),
         (("--set", "n_topics=0"), "at least 1; got 0"),
         (("--set", "inference=magic"), "must be one of 'fast', 'gibbs'"),

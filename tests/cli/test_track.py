@@ -2,6 +2,8 @@
 
 import http.server
 import json
+import signal
+import subprocess
 import sys
 import threading
 
@@ -13,6 +15,7 @@ from bayou.cli import app
 from bayou.datasets import make_news
 from bayou.parts.trail import Alert
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 QUICK = ("--min-df", "2", "--stop-words", "none")
 
 
@@ -213,3 +216,125 @@ def test_the_built_in_stream_and_its_planted_events():
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0
     assert "5 found, 0 missed of 5 planted events" in done.stdout
+
+
+def test_a_file_in_any_order_gives_what_the_sorted_one_gives(invoke, news, tmp_path):
+    """Exports have their newest row first, and a topic must not be born at its end for that."""
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    whole = invoke("track", news, *how)
+    newest_first = tmp_path / "newest.jsonl"
+    newest_first.write_text("".join(reversed(news.read_text().splitlines(keepends=True))))
+    done = invoke("track", newest_first, *how)
+    assert "newest.jsonl is not in the order of time" in done.stderr
+    assert "late" not in done.stderr
+    kinds = [line.split()[:2] for line in whole.stdout.splitlines() if "born" in line]
+    assert [line.split()[:2] for line in done.stdout.splitlines() if "born" in line] == kinds != []
+    come = invoke("track", "-", *how, input=newest_first.read_text()).stderr  # read only once
+    assert "came late, with slices of their time over (--set grace=1 would" in come
+    drop = invoke("track", "-", *how, "--set", "late=drop", input=newest_first.read_text()).stderr
+    assert "over and are left out" in drop
+
+
+def test_documents_without_a_date_before_the_first_that_has_one(invoke, news, tmp_path):
+    rows = [json.loads(line) for line in news.read_text().splitlines()]
+    path = tmp_path / "undated.jsonl"
+    path.write_text("".join(json.dumps(row | {"when": None}) + "\n" for row in rows[:300] + rows))
+    how = ("--time", "when", "--slice", "week", "-k", "2", *QUICK)
+    assert "give --time, or --slice a number" in invoke("track", path, *how, code=1).stderr
+    with path.open("a") as more:
+        more.write(news.read_text())
+    assert "940 documents in 8 slices" in invoke("track", path, *how).stderr
+    path.write_text(news.read_text() + json.dumps(rows[0] | {"when": "some day"}) + "\n")
+    said = invoke("track", path, *how, code=1)
+    assert "or leave it empty, and the document counts to the time of the one before" in said.stderr
+    assert said.stdout == ""  # told before anything is learned
+
+
+def test_a_tracker_that_goes_on_counts_its_own_documents(invoke, news):
+    how = ("--time", "when", "--slice", "week", "-k", "2", *QUICK)
+    invoke("track", news, *how, "-o", "a.bayou")
+    said = invoke("track", news, "--from", "a.bayou", "-o", "a.bayou").stderr
+    assert said.startswith("320 documents more; 9 slices, ")
+    assert "320 documents came late" in said
+    assert "were they learned before?" in said
+    assert "; 320 documents came late" in invoke("track", news, "--from", "a.bayou").stderr
+
+
+def test_slices_are_named_in_any_case(invoke, news):
+    how = ("--time", "when", "-k", "2", *QUICK)
+    assert "320 documents in 2 slices" in invoke("track", news, *how, "--slice", "Month").stderr
+
+
+def test_every_parameter_can_be_set(invoke, news, tmp_path):
+    how = ("--time", "when", "--slice", "week", "-k", "2", *QUICK)
+    fixed = {"mine": {"dakime": 3, "dukatu": 1}}
+    done = invoke(
+        "track", news, *how, "--set", f"fixed={json.dumps(fixed)}", "--set", "strength=estimate"
+    )
+    assert "(mine)" in done.stdout
+    (tmp_path / "fixed.json").write_text(json.dumps(fixed))
+    assert invoke("track", news, *how, "--set", "fixed=fixed.json").stdout.count("(mine)") == 1
+    (tmp_path / "bayou.toml").write_text("[track.set.fixed]\nmine = {dakime = 3}\n")
+    assert "(mine)" in invoke("track", news, *how).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--set", "slice_by=week"), "slice_by has a flag: --slice"),
+        (("--set", "on_alert=x"), "on_alert has a flag: --on-alert"),
+        (("--set", "fixed=x"), "fixed must be JSON such as"),
+        (("--alerts", "a.csv"), "a.csv would hold JSON lines"),
+    ],
+)
+def test_more_mistakes_on_the_command_line(invoke, news, words, error):
+    said = invoke("track", news, "--time", "when", *words, code=2).stderr
+    assert error in " ".join(said.replace("│", " ").split())
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_pipe_is_told_of_at_once_and_what_it_brought_is_kept(process, news, tmp_path, number):
+    """Alerts come with the document that ends their slice, and nothing that was read is lost."""
+    lines = news.read_text().splitlines(keepends=True)
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK, "-o", "a.bayou")
+    started = process("track", "-", *how, "--alerts", "-", stdin=subprocess.PIPE)
+    started.stdin.write("".join(lines[:205]))  # five documents of the sixth week
+    started.stdin.flush()
+    assert any('"kind": "born"' in line for line in started.stdout)  # and no more is sent
+    started.send_signal(number)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 130, said
+    kept = bayou.load(tmp_path / "a.bayou").estimator_
+    assert kept.state_.n_seen == 200
+    assert 1 <= kept.n_waiting_ <= 5  # those that were read by then
+    n = 200 + kept.n_waiting_
+    assert f"documents behind the first {n} go on with --from a.bayou" in said
+
+
+def test_the_report_of_a_tracker_that_was_saved(invoke, news, tmp_path):
+    """What has run as a stream for weeks has a report, too, with quotes if the documents are still there."""
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    invoke("track", news, *how, "-o", "a.bayou", "--report", "a.html")
+    invoke("report", "a.bayou", "-o", "b.html", "--title", "news")
+    invoke("report", "a.bayou", news, "-o", "c.html", "--title", "news")
+    first, without, quoted = ((tmp_path / f"{name}.html").read_text() for name in "abc")
+    assert first == quoted
+    assert "What rose, what fell, what is new" in without
+    assert "<blockquote" in quoted
+    assert "<blockquote" not in without
+    said = invoke("report", "a.bayou", news, "--test", news, code=2).stderr
+    assert "a tracker is not measured" in said
+
+
+def test_a_first_slice_that_is_too_small_is_told(invoke, news, tmp_path):
+    rows = news.read_text().splitlines(keepends=True)
+    stray = tmp_path / "stray.jsonl"
+    stray.write_text(
+        json.dumps(json.loads(rows[0]) | {"when": "2019-05-01"}) + "\n" + "".join(rows)
+    )
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    said = invoke("track", stray, *how, "-o", "a.bayou").stderr
+    assert "the first slice (2019-04-29), which has no more than 1 document for 6 topics" in said
+    assert "first slice" not in invoke("track", news, *how).stderr
+    assert "first slice" not in invoke("track", news, "--from", "a.bayou").stderr

@@ -1,6 +1,7 @@
 """What the verbs that use a model print."""
 
 import csv
+import inspect
 import json
 
 import numpy as np
@@ -150,6 +151,13 @@ def test_doctor(invoke, monkeypatch, tmp_path):
 
 def test_there_are_no_other_verbs():
     assert {command.name for command in app.registered_commands} == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_lines_of_help_are_not_broken_on_eighty_columns(verb):
+    command = next(command for command in app.registered_commands if command.name == verb)
+    _, *lines = inspect.cleandoc(command.callback.__doc__).splitlines()
+    assert [line for line in lines if len(line) > 78] == []
 
 
 @pytest.mark.parametrize("verb", VERBS)

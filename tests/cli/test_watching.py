@@ -127,3 +127,37 @@ def test_every_verb_calls_a_topic_of_a_tracker_by_its_permanent_number(invoke, b
     assert {topic["topic"] for topic in told["topics"]} <= ids
     listed = map(json.loads, invoke("topics", "moved.bayou", "--json").stdout.splitlines())
     assert {row["topic"] for row in listed} == ids
+
+
+def test_a_stream_without_dates_says_which_flag_names_them(invoke, begun, lines):
+    undated = [json.dumps({**json.loads(line), "day": 1, "when": None}) for line in lines[90:]]
+    without = [json.dumps({k: v for k, v in json.loads(u).items() if k != "when"}) for u in undated]
+    how = ("stream", "t.bayou", "rest.jsonl", "--block", "50", "--state")
+    Path("rest.jsonl").write_text("\n".join(without))
+    said = invoke(*how, "s", code=1).stderr
+    assert "no field `when` in the first 50 documents" in said
+    assert "--time" in said
+    assert "--slice" not in said
+    # a block of them in the middle counts to the time before, also where the stream is begun again there
+    Path("rest.jsonl").write_text("".join(lines[90:190]))
+    invoke(*how, "u")
+    Path("rest.jsonl").write_text("".join(lines[90:190]) + "\n".join(without[:60]) + "\n")
+    invoke(*how, "u")
+    tracker = bayou.load("u/model.bayou").estimator_
+    assert tracker.state_.n_seen + tracker.n_waiting_ == 90 + 160
+
+
+def test_documents_that_come_late_to_a_stream_are_counted_aloud(invoke, begun, lines):
+    Path("rest.jsonl").write_text("".join(lines[90:200] + lines[:7]))
+    said = invoke(*command("--metrics", "m.prom")).stderr
+    assert "7 documents came late: slices of their time were over" in said
+    assert "bayou_stream_late_total 7\n" in Path("m.prom").read_text()
+
+
+def test_dead_letters_speak_of_flags(invoke, begun, lines):
+    bad = json.dumps({"id": "x", "text": "dakime", "when": "no day"}) + "\n"
+    Path("rest.jsonl").write_text("".join(lines[90:100]) + bad)
+    invoke(*command())
+    reason = json.loads(Path("s/dead-letters.jsonl").read_text())["reason"]
+    assert "or leave it empty" in reason
+    assert 'time=""' not in reason

@@ -52,3 +52,20 @@ def test_strength_is_estimated_whatever_was_empty_before():
 def test_samplers_with_a_short_burn_in_learn_beta_too():
     model = TopicTracker(n_topics=3, inference="gibbs", n_sweeps=6, random_state=0)
     assert model.partial_fit(blocks(60, [0, 1, 2])).state_.beta != 0.01
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [{}, {"a": "much"}, {"a": -1}, {"a": float("inf")}, {"a": float("nan")}, 3, "words"],
+    ids=str,
+)
+def test_a_fixed_topic_that_no_documents_could_make_sense_of(topic):
+    with pytest.raises(ValueError, match="the fixed topic 'f' needs weights that are not negative"):
+        TopicTracker(n_topics=2, fixed={"f": topic}).fit(np.ones((3, 5)))
+
+
+def test_alerts_of_a_kind_that_there_is_not():
+    model = TopicTracker(n_topics=2, n_sweeps=2, random_state=0).fit(np.ones((9, 5)))
+    assert model.alerts(["born", "rise"]) == []
+    with pytest.raises(ValueError, match="kind must be one of 'drift', 'words'"):
+        model.alerts("births")

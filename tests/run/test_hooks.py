@@ -1,12 +1,19 @@
-"""Webhooks: whatever a server or an address does is a sentence, and no password is in it."""
+"""Hooks: whatever a command, a server or an address does is a sentence, and no password is in it."""
 
 import contextlib
+import os
+import signal
 import socket
+import sys
 import threading
+import time
 
 import pytest
 
-from bayou.run.hooks import webhook
+from bayou.run import hooks
+from bayou.run.hooks import command, webhook
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 
 HEARD = []
 
@@ -67,3 +74,67 @@ def test_what_is_no_address_is_refused_without_its_password(url):
     with pytest.raises(ValueError, match="a webhook is an address") as caught:
         webhook(url)
     assert "secret" not in str(caught.value)
+
+
+@posix
+def test_commands_end_as_they_like(tmp_path):
+    heard = tmp_path / "heard"
+    assert command(f"sh -c 'cat > {heard}'")('{"kind": "born"}') is None
+    assert heard.read_text() == '{"kind": "born"}\n'
+    assert command("true")("{}" * 100_000) is None  # it does not listen
+    assert command("sh -c 'exit 3'")("{}") == "sh ended with 3"
+    assert command("sh -c 'echo no desk >&2; exit 3'")("{}") == "sh ended with 3: no desk"
+    assert command("no-such-command-at-all")("{}").startswith(
+        "no-such-command-at-all could not be run"
+    )
+
+
+@posix
+def test_what_a_command_leaves_in_the_background_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(hooks, "SECONDS", 5.0)
+    pid = tmp_path / "pid"
+    assert command(f"sh -c 'sleep 60 & echo $! > {pid}'")("{}") is None
+    os.kill(int(pid.read_text()), signal.SIGKILL)  # it was still there
+
+
+@posix
+def test_a_command_that_hangs_is_ended_with_all_that_it_has_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(hooks, "SECONDS", 0.5)
+    pid = tmp_path / "pid"
+    said = command(f"sh -c 'sleep 60 & echo $! > {pid}; wait'")("{}")
+    assert said == "sh took over 0.5 s and was stopped"
+    assert _is_gone(int(pid.read_text()))
+
+
+def _is_gone(pid, seconds=10.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":  # init has not looked yet
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_server_that_answers_byte_by_byte_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(hooks, "SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as ear:
+        done = threading.Event()
+
+        def trickle():
+            told, _ = ear.accept()
+            with told, contextlib.suppress(OSError):
+                while not done.wait(0.1):
+                    told.sendall(b"H")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        port = ear.getsockname()[1]
+        said = webhook(f"http://127.0.0.1:{port}/")("{}")
+        done.set()
+        thread.join()
+    assert said == f"127.0.0.1:{port} took over 0.5 s and is not waited for"

@@ -13,11 +13,14 @@ from bayou.data.calendar import parse_width, slice_name
 from bayou.data.growth import Dropped, Terms
 from bayou.data.intake import Intake
 from bayou.data.vocabulary import Vocabulary
+from bayou.parameters import one_of
 from bayou.parts import trail
 from bayou.parts.slots import State
 from bayou.parts.topics import I64
 from bayou.parts.trail import Alert, Courses, Slices
 from bayou.posterior import Posterior
+
+KINDS = ("drift", "words", "rise", "fall", "surprise", *trail.LINEAGE)
 
 
 class TrackedTopics(TopicEstimator):
@@ -43,6 +46,8 @@ class TrackedTopics(TopicEstimator):
         """
         check_is_fitted(self)
         wanted = (kind,) if isinstance(kind, str) else kind
+        for one in wanted or ():
+            one_of("kind", one, KINDS)
         return [
             a
             for a in self._trail.alerts

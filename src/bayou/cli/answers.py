@@ -26,9 +26,9 @@ def short(value: Any) -> float:
 
 
 def topic_numbers(model: Any) -> list[int] | None:
-    """Permanent numbers of a tracker's topics, in the order of rows; None where rows have no other."""
-    inner = getattr(model, "estimator_", model)
-    return inner.topic_ids_.tolist() if hasattr(type(inner), "slices_") else None
+    """Permanent numbers of topics that come and go, in the order of rows; None where rows have no other."""
+    ids = getattr(getattr(model, "estimator_", model), "topic_ids_", None)
+    return None if ids is None else [int(i) for i in ids]
 
 
 def kind_of(model: Any) -> str | None:

@@ -93,7 +93,7 @@ def _parsed(source: Path) -> dict[str, Any]:
 
 
 def _settings(source: Path, verb: str, table: Any) -> dict[str, Any]:
-    if not isinstance(table, dict) or any(isinstance(v, dict) for v in table.values()):
+    if not isinstance(table, dict):
         raise typer.BadParameter(f"{source}: [{verb}.set] must be a table", param_hint=_HINT)
     return {name.replace("-", "_"): value for name, value in table.items()}
 

@@ -202,4 +202,4 @@ def title_of(file: str) -> str:
     """What a report on these documents is called."""
     if builtin.meant(file):
         return file.removeprefix(builtin.PREFIX).partition("/")[0]
-    return Path(file).stem
+    return Path(file.removesuffix(".gz")).stem

@@ -63,8 +63,8 @@ def evaluate(
     A supervised model is also measured on what it predicts, where --label or
     --target gives the truth: accuracy or F1 with a table of classes, or R2.
 
-    With --progressive a model of a stream predicts documents and then learns them,
-    some at a time: the table says how well, from the first to the last.
+    With --progressive a model of a stream predicts documents and then learns
+    them, some at a time: the table says how well, from the first to the last.
 
     Example: bayou evaluate reviews.bayou held-out.csv
     """

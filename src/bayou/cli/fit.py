@@ -157,8 +157,8 @@ def fit(  # one parameter a flag
 
     bayou fit reviews.csv --text review -k 20 --report reviews.html
 
-    From documents that never end, in memory that does not grow; words are chosen from the
-    first 10,000 unless --first says otherwise:
+    From documents that never end, in memory that does not grow; words are chosen
+    from the first 10,000 unless --first says otherwise:
 
     tail -f mail.jsonl | bayou fit - --model online-med-lda --label folder
 
@@ -166,8 +166,8 @@ def fit(  # one parameter a flag
 
     bayou fit mail.csv --model med-lda --label folder
 
-    Without a file at hand, builtin:docstrings is one; its columns are text, package,
-    parameters and n_parameters.
+    Without a file at hand, builtin:docstrings is one; its columns are text,
+    package, parameters and n_parameters.
     """
     model = catalogue.resolved(model, label, target)
     documents.check_there(file)

@@ -223,9 +223,10 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
 ) -> None:
     """Learn from a stream and answer it; killed at any moment, it goes on as if it had not been.
 
-    MODEL is one of a stream, such as online-lda or online-med-lda, or a tracker, and
-    stays as it is; what it becomes is in the --state folder. The same command once more
-    goes on where the last one was. Words and labels that are new become the model's own.
+    MODEL is one of a stream, such as online-lda or online-med-lda, or a
+    tracker, and stays as it is; what it becomes is in the --state folder. The
+    same command once more goes on where the last one was. Words and labels
+    that are new become the model's own.
 
     Example: bayou stream news.bayou mail.jsonl -f -o answers.jsonl
     """
@@ -249,6 +250,8 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
         if place is not None:
             others = [other for _, other in written[:i]]
             output.check_apart(place, [*source, model, *others], flag)
+            if flag != "--metrics":
+                output.check_lines(str(place), flag)
     given = {"max_terms": max_terms, "min_docs": min_docs, "memory": memory}
     growth = {name: n for name, n in given.items() if n is not None}
     if closed and growth:

@@ -113,6 +113,20 @@ def heard() -> None:
         bell.unheard = False
 
 
+@contextlib.contextmanager
+def termed() -> Iterator[None]:
+    """SIGTERM is heard as Ctrl-C is, so that what was learned is saved."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 class Brake:
     """Ctrl-C once: training stops when its current pass is done. Twice: at once.
 

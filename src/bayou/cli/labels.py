@@ -45,8 +45,9 @@ def labels(
 ) -> None:
     """Print the labels of a model; add, remove, merge and split those of a stream.
 
-    A label has its number, the tokens that speak of it and its first terms; a classifier
-    over topics, such as med-lda, has neither tokens nor terms of a label, and names alone are printed.
+    A label has its number, the tokens that speak of it and its first terms; a
+    classifier over topics, such as med-lda, has neither tokens nor terms of a
+    label, and names alone are printed.
 
     Options may be given several times, and are done in the order of this list.
     Every label has a number that is never given to another.

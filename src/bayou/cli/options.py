@@ -11,7 +11,9 @@ _TELLING = "Telling"
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL, CSV, TSV, Parquet or a folder; - is stdin.")
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `bayou fit` wrote.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model that `bayou fit` or `track` wrote.")
+]
 Text = Annotated[
     str,
     typer.Option("--text", metavar="NAME", help="Where the text is.", rich_help_panel=_COLUMNS),

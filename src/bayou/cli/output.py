@@ -41,6 +41,18 @@ def form_of(path: str) -> str:
     return form
 
 
+def check_lines(place: str, flag: str) -> None:
+    """Refuse a file for JSON lines whose name promises something else."""
+    if "://" in place:
+        return
+    form = _FORMS.get(Path(place).suffix.lower())
+    if form not in (None, "jsonl") or place.endswith(".gz"):
+        raise typer.BadParameter(
+            f"{place} would hold JSON lines, and cannot be {Path(place).suffix}; name a .jsonl file",
+            param_hint=flag,
+        )
+
+
 def check_writable(
     path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
 ) -> None:

@@ -39,10 +39,10 @@ def predict(
 
     Gives a row for each document: its id, its largest topic, the share of each
     topic, the share of its words that the model does not know, and how many it
-    knows: of a text with none, only what is common is told. Topics of a tracker
-    go by their permanent numbers, and by name where they have one. A supervised model's
-    prediction comes first: the class or labels with probabilities, or the number
-    with its standard deviation.
+    knows: of a text with none, only what is common is told. Topics that come and
+    go (of a tracker, of an HDP) have permanent numbers, and names if given. A
+    supervised model's prediction comes first: the class or labels with
+    probabilities, or the number with its standard deviation.
 
     Example: bayou predict reviews.bayou new.csv -o topics.csv
     """

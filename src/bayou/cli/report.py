@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import documents, model_file, options, output, remembered
+from bayou.cli import documents, model_file, options, output, remembered, stream
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
+    from bayou.models.topic_tracker import TopicTracker
     from bayou.text_model import TextModel
+
+_BATCH = 1024
 
 
 def report(
     model: options.Model,
-    file: options.File,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, CSV, TSV, Parquet or a folder; - is stdin. A tracker needs none.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the report.")
     ] = Path("report.html"),
@@ -52,17 +62,35 @@ def report(
 
     What a supervised model predicts is measured on these documents, or better on
     others of the same columns: --test held-out.csv
+
+    The report on a tracker is the one that `bayou track` writes; documents
+    are for it to quote from: bayou report news.stream/model.bayou
     """
     from bayou.data.readers import Columns
 
     voice = Voice(quiet, verbose)
     output.check_writable(out, unlike=[file, model, test])
     learned = model_file.load_text_model(model, threads)
+    tracked = stream.is_tracker(learned.estimator_)
+    if tracked and test is not None:
+        raise typer.BadParameter("a tracker is not measured; leave it out", param_hint="--test")
+    if file is None:
+        if not tracked:
+            raise typer.BadParameter("name the documents of the model", param_hint="FILE")
+        write_track(out, learned.estimator_, {}, title=title or model.stem, voice=voice)
+        return
     columns = Columns(text or "text", label, target, time, id)
     source = documents.Source(
         file, columns, format, encoding_errors, max_line_bytes, label_separator
     )
     source = remembered.beside(learned, source, text)
+    if tracked:
+        named = {name for alert in learned.estimator_.alerts() for name in alert.docs}
+        batches = documents.batches(source, _BATCH)
+        pairs = (pair for batch in batches for pair in zip(batch.ids, batch.texts, strict=True))
+        quotes = {str(name): text for name, text in pairs if str(name) in named}
+        write_track(out, learned.estimator_, quotes, title=title or model.stem, voice=voice)
+        return
     if test is not None:
         documents.check_there(test)
     corpus, texts = documents.read_corpus(source, learned.vectorizer_, keep_texts=True)
@@ -89,6 +117,16 @@ def write_report(
         model.estimator_, corpus, texts=texts, title=title, test=test
     )
     written.write(path, data)
+    voice.say(f"Report in {path}")
+
+
+def write_track(
+    path: Path, tracker: TopicTracker, texts: Mapping[str, str], *, title: str, voice: Voice
+) -> None:
+    """Write the report on topics through time and say where it is."""
+    written = available()
+    data = written.TrackData.from_tracker(tracker, title=title, texts=texts)
+    written.write_track(path, data)
     voice.say(f"Report in {path}")
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
@@ -15,14 +18,20 @@ if TYPE_CHECKING:
     from bayou.bases.estimator import Estimator
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_ELSEWHERE = {"random_state": "--seed", "n_threads": "--threads", "max_time": "--max-time"}
+_ELSEWHERE = {
+    "random_state": "--seed", "n_threads": "--threads", "max_time": "--max-time",
+    "on_alert": "--on-alert", "slice_by": "--slice",
+}  # fmt: skip
 _NOT_HERE = ("progress", "callbacks")
 _HINT = "--set"
 
 
 def read(kind: type[Estimator], pairs: Iterable[str], table: Mapping[str, Any]) -> dict[str, Any]:
     """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml."""
-    given = {name: spelled(value) for name, value in table.items()}
+    given = {
+        name: json.dumps(value) if isinstance(value, Mapping) else spelled(value)
+        for name, value in table.items()
+    }
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
@@ -77,10 +86,29 @@ def convert(name: str, text: str, hint: Any) -> Any:
     several = _several(text)
     if several is not None and set(kinds) - {bool, int, float, str, NoneType}:
         return several
-    if str in kinds and not {int, float, bool} & set(kinds):
-        return text
+    if str in kinds:
+        return text  # of the words that it may be, the estimator knows
+    mappings = [kind for kind in kinds if get_origin(kind) is Mapping]
+    if mappings:
+        return _mapping(name, text)
     wanted = " or ".join(_wording(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
     raise typer.BadParameter(f"{name} must be {wanted}; got {text!r}", param_hint=_HINT)
+
+
+def _mapping(name: str, text: str) -> dict[str, Any]:
+    """A mapping as JSON, as it stands or in a file."""
+    with contextlib.suppress(OSError, ValueError):
+        text = Path(text).read_text(encoding="utf-8")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise typer.BadParameter(
+            f'{name} must be JSON such as {{"a name": {{...}}}}, a file of it, or none; got {text!r:.80}',
+            param_hint=_HINT,
+        )
+    return found
 
 
 def _one(text: str, kind: type) -> Any:

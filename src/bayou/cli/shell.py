@@ -127,10 +127,7 @@ class Shell(TyperGroup):
 def sentence(error: Exception) -> tuple[int, str]:
     """The exit code and the one sentence for an error."""
     if isinstance(error, BayouError):
-        text = str(error)
-        for pattern, flag in _AS_FLAGS:
-            text = pattern.sub(flag, text)
-        return (MODEL_FILE if isinstance(error, ModelFileError) else DATA), text
+        return (MODEL_FILE if isinstance(error, ModelFileError) else DATA), as_flags(str(error))
     if isinstance(error, OSError) and error.errno is not None:
         where = f"{os.fspath(error.filename)}: " if error.filename is not None else ""
         hint = _HINTS.get(error.errno, "try again or use another path")
@@ -145,6 +142,13 @@ def sentence(error: Exception) -> tuple[int, str]:
         DATA,
         f"an error in bayou itself ({kind}: {error!s:.200}); `bayou -v ...` shows where; please report it",
     )
+
+
+def as_flags(text: str) -> str:
+    """What the library says of its arguments, said of flags."""
+    for pattern, flag in _AS_FLAGS:
+        text = pattern.sub(flag, text)
+    return text
 
 
 def complain(text: str) -> None:

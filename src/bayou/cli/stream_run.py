@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from bayou.cli import model_file, remembered, stream
+from bayou.cli.shell import as_flags
+from bayou.cli.telling import pass_on, several, told
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError, ModelFileError
 
@@ -64,7 +66,7 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
     try:
         kept = journal.newest()
         learner = _learner(plan, kept)
-        loop = _made(plan, learner, journal, stopped, voice)
+        loop = _made(plan, learner, journal, kept, stopped, voice)
 
         def told(remark: str) -> None:
             voice.say(remark)
@@ -77,10 +79,18 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
             if port is not None:
                 voice.say(f"Figures on http://127.0.0.1:{port}/metrics")
             stack.callback(_closed, loop)
-            loop.reported = lambda: _report(plan, loop, voice)
-            loop.open(kept)
+            reporter = _Reporter(plan, loop, voice)
+            loop.reported = reporter.report
+            try:
+                loop.open(kept)
+            except DataError:
+                if not stopped():
+                    raise
+                voice.say("Stopped before anything was read")  # a server was away
+                return False
+            first = loop.n_docs
             if kept is not None:
-                voice.say(f"Going on after {loop.n_docs:,} documents")
+                voice.say(f"Going on after {first:,} documents")
             with _few_collections():
                 ended = loop.run()
         learner.save(plan.state / "model.bayou")
@@ -89,6 +99,9 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
                 f"none of the {loop.n_dead:,} records could be used ({loop.why_dead}; more in "
                 f"{plan.dead_letters}); mend that, and begin again without {plan.state}"
             )
+        if ended and loop.n_docs == first:
+            new = "more " if first else ""
+            voice.say(f"There were no {new}documents in {loop.source.name}; nothing was learned")
         voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
         return ended
     finally:
@@ -115,15 +128,36 @@ def _closed(loop: Ingest) -> None:
             place.close()
 
 
-def _report(plan: Plan, loop: Ingest, voice: Voice) -> None:
-    if loop.gauges.values["unknown_share"] > _UNKNOWN:
-        voice.say(
-            "Most words of the latest documents are unknown; is this the stream of the model?"
-        )
-        loop.alert()
-    voice.say(loop.gauges.line())
-    if plan.metrics is not None:
-        loop.gauges.write(plan.metrics)
+class _Reporter:
+    """Says how a stream is doing, and what somebody should have a look at."""
+
+    def __init__(self, plan: Plan, loop: Ingest, voice: Voice) -> None:
+        self._metrics, self._loop, self._voice = plan.metrics, loop, voice
+        self._late = 0.0
+
+    def report(self) -> None:
+        gauges = self._loop.gauges
+        if gauges.values["unknown_share"] > _UNKNOWN:
+            self._remark(
+                "Most words of the latest documents are unknown; is this the stream of the model?"
+            )
+        late, self._late = self._late, gauges.values["late_total"]
+        if self._late > late:
+            self._remark(
+                f"{several(int(self._late - late), 'document')} came late: slices of their time were over, "
+                "as later documents had come before"
+            )
+        self._voice.say(gauges.line())
+        if self._metrics is not None:
+            try:
+                gauges.write(self._metrics)
+            except OSError as error:  # no reason to end what is being measured
+                reason = (error.strerror or str(error)).lower()
+                self._remark(f"{self._metrics} could not be written: {reason}")
+
+    def _remark(self, text: str) -> None:
+        self._voice.say(text)
+        self._loop.alert()
 
 
 def _learner(plan: Plan, kept: Kept | None) -> TextModel:
@@ -166,6 +200,7 @@ def _made(
     plan: Plan,
     learner: TextModel,
     journal: Journal,
+    kept: Kept | None,
     stopped: Callable[[], bool],
     voice: Voice,
 ) -> Ingest:
@@ -180,14 +215,27 @@ def _made(
     told = None if plan.alerts is None else places.open_sink(plan.alerts)
     names = [sink.name for sink in (*sinks, *([told] if told is not None else []))]
     settings = _settings(plan, policy, source.name, names)
-    work = _task(plan, learner, voice).work(bool(plan.outputs))
+    begun = kept is not None and bool(kept.manifest.get("stream", {}).get("mark", {}).get("n_docs"))
+    work = _task(plan, learner, begun, voice).work(bool(plan.outputs))
+    work = work._replace(read=_in_flags(work.read))
     return Ingest(source, sinks, journal, work, policy, settings, stopped, alerts=told)
 
 
-def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
+def _in_flags(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Errors about records in the words of the command line: they stand among the dead letters."""
+
+    def worded(record: Any) -> Any:
+        try:
+            return read(record)
+        except DataError as error:
+            raise DataError(as_flags(str(error))) from None
+
+    return worded
+
+
+def _task(plan: Plan, learner: TextModel, begun: bool, voice: Voice) -> Task | Watch:
     """What is done with documents: by a tracker, which needs their times, or by any other model."""
     from bayou.cli.streaming import Task
-    from bayou.cli.telling import pass_on, told
     from bayou.cli.watching import Watch
 
     text, label, target, id_ = (plan.columns[name] for name in ("text", "label", "target", "id"))
@@ -216,7 +264,7 @@ def _task(plan: Plan, learner: TextModel, voice: Voice) -> Task | Watch:
 
     when = time if time is not None or dated else ""
     names = names._replace(columns=names.columns._replace(time=when))
-    return Watch(learner, names, plan.top, tell)
+    return Watch(learner, names, plan.top, tell, begun)
 
 
 def _settings(plan: Plan, policy: Policy, source: str, outputs: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import typer
 
 from bayou.cli import documents, interrupt, output
 from bayou.cli.voice import Voice
+from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
     from bayou.data.text import Vectorizer
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from bayou.run.hooks import Hook
 
 _BATCH = 256
-_LONGEST = 400  # characters of a text that are kept while its slice is open
+_FEWEST = 2  # documents a topic of the first slice
+_LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
 class Teller:
@@ -35,6 +38,8 @@ class Teller:
         self.texts: dict[str, str] = {}  # of documents whose slice is open
         self.kept: dict[str, str] = {}  # of documents that alerts name
         self.n_docs = 0
+        self.begun = hasattr(model, "state_")  # by an earlier command
+        self._n_late = n_late(model) if self.begun else 0
         self._lines: Any = None
         self.path = alerts
         if alerts is not None and alerts != output.STDOUT:
@@ -45,7 +50,7 @@ class Teller:
         """Learn from all documents; gives whether Ctrl-C ended it."""
         brake = interrupt.Brake(self.voice)
         try:
-            for batch in documents.batches(source, _BATCH):
+            for batch in self._batches(source):
                 corpus = self._corpus(batch)
                 if corpus is None:
                     continue
@@ -69,6 +74,50 @@ class Teller:
             if self._lines is not None:
                 self._lines.close()
         return False
+
+    def _batches(self, source: documents.Source) -> Iterator[documents.Batch]:
+        from bayou.cli import in_order
+
+        with about_dates(isinstance(self.model.slice_by, str)):
+            yield from in_order.batches(source, _BATCH, self.model, self.voice)
+
+    def account(self) -> str:
+        """What was read and found, in a sentence."""
+        model = self.model
+        parts = (
+            (model.state_.step, "slice"),
+            (len(model.alerts()), "alert"),
+            (len(model.topic_ids_), "topic"),
+        )
+        found = ", ".join(several(n, what) for n, what in parts)
+        n, late = model.n_waiting_, n_late(model) - self._n_late
+        read = several(self.n_docs, "document")
+        said = f"{read} more; {found} so far" if self.begun else f"{read} in {found}"
+        if n:
+            said += (
+                f"; {several(n, 'document')} {'waits' if n == 1 else 'wait'} for the slice to end"
+            )
+        if late:
+            lost = " and are left out" if model.late == "drop" else ""
+            said += (
+                f"; {several(late, 'document')} came late, with slices of their time over{lost} "
+            )
+            if self.begun:
+                said += "(were they learned before? `bayou stream` knows how far a file was read)"
+            else:
+                said += "(--set grace=1 would hold slices open for longer)"
+        return said
+
+    def doubt(self) -> str | None:
+        """What is to be said of a first slice on which too little rests; later ones cannot mend it."""
+        n, k = int(self.model.slices_.n_docs[0]), self.model.n_topics
+        if self.begun or n >= _FEWEST * k:
+            return None
+        return (
+            f"All topics begin with the first slice ({self.model.slice_names_[0]}), which has no more than "
+            f"{several(n, 'document')} for {several(k, 'topic')}; a longer --slice, later documents or a "
+            "smaller -k would be surer"
+        )
 
     def _corpus(self, batch: documents.Batch) -> Any:
         """A batch as counts of all of its words; None where there are no words yet."""
@@ -140,30 +189,31 @@ def told(alert: Any) -> str:
     return f"{alert.date:<12} {alert.kind:<9} {who:<10}{more}{shares}  {words}"
 
 
+@contextlib.contextmanager
+def about_dates(needed: bool) -> Iterator[None]:
+    """Where dates are needed, an error about one does not say how to do without any."""
+    try:
+        yield
+    except DataError as error:
+        if not needed:
+            raise
+        raise DataError(
+            str(error).replace(
+                'or pass time="" to ignore it',
+                "or leave it empty, and the document counts to the time of the one before",
+            )
+        ) from None
+
+
+def n_late(model: TopicTracker) -> int:
+    """Documents so far that came when their slice was over, those that were left out among them."""
+    intake = model._intake
+    return int(model.slices_.n_late.sum()) + sum(intake.n_late.values()) + int(intake.n_dropped)
+
+
 def several(n: int, what: str) -> str:
     """A number of things."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def account(model: TopicTracker, n_docs: int) -> str:
-    """What was read and found, in a sentence."""
-    parts = (
-        (model.state_.step, "slice"),
-        (len(model.alerts()), "alert"),
-        (len(model.topic_ids_), "topic"),
-    )
-    found = ", ".join(several(n, what) for n, what in parts)
-    n = model.n_waiting_
-    waiting = (
-        f"; {several(n, 'document')} {'waits' if n == 1 else 'wait'} for the slice to end"
-        if n
-        else ""
-    )
-    late = int(model.slices_.n_late.sum())
-    behind = (
-        f"; {several(late, 'document')} came late, with slices of their time over" if late else ""
-    )
-    return f"{several(n_docs, 'document')} in {found}{waiting}{behind}"
 
 
 def topics_of(model: TopicTracker) -> Iterator[str]:

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import builtin, documents, model_file, options, output, remembered, settings, telling
+from bayou.cli import (
+    builtin,
+    documents,
+    interrupt,
+    model_file,
+    options,
+    output,
+    remembered,
+    settings,
+    telling,
+)
 from bayou.cli.fit import check_parameters
-from bayou.cli.report import available
+from bayou.cli.report import available, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
@@ -94,9 +104,9 @@ def track(  # one parameter a flag
 ) -> None:  # fmt: skip
     """Follow topics through time and tell what changes.
 
-    Documents are read once, in the order of time, and forgotten slice by slice; so
-    the file may be standard input that never ends. Every change is printed as its
-    slice ends.
+    A file may be in any order. Standard input is read once, as it comes, and
+    forgotten slice by slice, so it need never end. Every change is printed as
+    its slice ends.
 
     Example: bayou track news.jsonl --time date --slice week --report news.html
 
@@ -116,6 +126,8 @@ def track(  # one parameter a flag
                 [] if flag == "--output" else [begin]
             )  # which may take the place of the old one
             output.check_writable(path, flag, [file, *before, *others])
+    if alerts is not None:
+        output.check_lines(alerts, "--alerts")
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)
@@ -136,9 +148,16 @@ def track(  # one parameter a flag
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
     source = remembered.beside(before, source, text)
     teller = telling.Teller(model, vectorizer, alerts, hooks, voice)
-    stopped = teller.follow(source, keep_open)
+    with interrupt.termed():
+        stopped = teller.follow(source, keep_open)
+    if stopped and not hasattr(model, "state_"):
+        raise KeyboardInterrupt
     _leave(teller, source, report, out, title, voice)
     if stopped:
+        if out is not None:
+            voice.say(
+                f"Stopped; documents behind the first {teller.n_docs:,} go on with --from {out}"
+            )
         raise typer.Exit(INTERRUPTED)
 
 
@@ -210,16 +229,15 @@ def _leave(
     if teller.path != output.STDOUT:
         for line in telling.topics_of(model):
             typer.echo(line)
-    voice.say(telling.account(model, teller.n_docs))
+    voice.say(teller.account())
+    if (doubt := teller.doubt()) is not None:
+        voice.say(doubt)
     if out is not None:
         _text_model(teller, source).save(out)
         voice.say(f"Saved to {out}")
     if report is not None:
-        written = available()
         name = title or documents.title_of(source.path)
-        data = written.TrackData.from_tracker(model, title=name, texts=teller.kept)
-        written.write_track(report, data)
-        voice.say(f"Report in {report}")
+        write_track(report, model, teller.kept, title=name, voice=voice)
     if source.path == builtin.PREFIX + builtin.NEWS:
         for line in telling.judged(model.alerts()):
             typer.echo(line)

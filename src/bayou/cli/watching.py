@@ -10,8 +10,10 @@ import numpy as np
 
 from bayou.cli.predict import rows
 from bayou.cli.streaming import given_id, live_topics
+from bayou.cli.telling import about_dates, n_late
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
+from bayou.data.errors import DataError
 from bayou.data.records import Located
 from bayou.data.text import Cut
 from bayou.run.ingest import Row, Work
@@ -33,10 +35,17 @@ class Watch:
     """A tracker, which finds its own words; ``tell`` is called with every alert."""
 
     def __init__(
-        self, model: TextModel, names: Names, top: int | None, tell: Callable[[Any], None]
+        self,
+        model: TextModel,
+        names: Names,
+        top: int | None,
+        tell: Callable[[Any], None],
+        begun: bool = False,  # whether documents of this stream have been learned before
     ) -> None:
         self.model, self._names, self._top, self._tell = model, names, top, tell
+        self._begun = begun
         self._tokens = 0
+        self._late = n_late(model.estimator_)
         self._left_out = model.estimator_.dropped_.n_tokens
 
     def work(self, answered: bool) -> Work:
@@ -47,7 +56,8 @@ class Watch:
     def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
         """The id (None without any) and the document of a record, or an error that says why it is none."""
         table = self._names.table()
-        text = next(table.texts([Located("the record", record)]))
+        with about_dates(isinstance(self.model.estimator_.slice_by, str)):
+            text = next(table.texts([Located("the record", record)]))
         fields = table.fields()
         id_ = given_id(fields.get("ids", [None])[0])
         tokens = next(self.model.vectorizer_.tokens([text]))
@@ -64,10 +74,8 @@ class Watch:
         counts, terms = count_tokens((d.tokens for d in documents), vocabulary=None)
         first = tracker.state_.n_seen + tracker.n_waiting_ + 1
         names = [str(i if d.id is None else d.id) for i, d in enumerate(documents, first)]
-        times = [d.time for d in documents]
-        known = any(time is not None for time in times)
         corpus = Corpus.from_matrix(
-            counts, vocabulary=terms, ids=names, times=times if known else None
+            counts, vocabulary=terms, ids=names, times=self._times(documents)
         )
         before = len(tracker.alerts())
         try:
@@ -83,6 +91,22 @@ class Watch:
             for n, a in enumerate(told, before + 1)
         ]
 
+    def _times(self, documents: Sequence[Document]) -> list[Any] | None:
+        """The dates of a block; none at all is a mistake only where there has never been one."""
+        times = [d.time for d in documents]
+        if any(time is not None for time in times):
+            self._begun = True
+            return times
+        if not isinstance(self.model.estimator_.slice_by, str):
+            return None
+        if self._begun:
+            return times
+        name = self._names.columns.time or self._names.usual.get("time", "date")
+        raise DataError(
+            f"no field `{name}` in the first {len(times):,} documents, and this tracker's slices are those "
+            "of the calendar; name the field of dates with --time"
+        )
+
     def figures(self) -> Mapping[str, float]:
         """Live topics, terms, and the share of tokens without a column since the last time."""
         tracker = self.model.estimator_
@@ -93,4 +117,5 @@ class Watch:
             "live_topics": live_topics(tracker.posterior_.topic_tokens),
             "vocabulary_terms": float(len(self.model.vocabulary_)),
             "unknown_share": float(np.clip(unknown, 0.0, 1.0)),
+            "late_total": float(n_late(tracker) - self._late),
         }

@@ -42,7 +42,7 @@ def parse_width(slice_by: Any) -> Width:
     whole = isinstance(slice_by, int | np.integer) and not isinstance(slice_by, bool)
     if whole and slice_by >= 1:
         return Width("docs", int(slice_by))
-    match = _WIDTH.fullmatch(slice_by) if isinstance(slice_by, str) else None
+    match = _WIDTH.fullmatch(slice_by.lower()) if isinstance(slice_by, str) else None
     if match is None or int(match[1] or 1) < 1:
         raise ValueError(
             f"slice_by must be a number of documents, or a time such as {', '.join(UNITS)} or "
@@ -136,7 +136,7 @@ def filled(times: Times, before: np.datetime64) -> Times:
         return times
     known = np.flatnonzero(~missing)
     if not len(known) and np.isnat(before):
-        raise DataError("no document has a time; give time= or slice by a number of documents")
+        raise DataError("no document has a time; give time=, or slice_by= a number of documents")
     first = before if not np.isnat(before) else times[known[0]]
     place = np.maximum.accumulate(np.where(missing, -1, np.arange(len(times))))
     return np.where(place < 0, first, times[place])

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ _EPOCH = datetime(1970, 1, 1)
 _YEAR = re.compile(r"\d{4}", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _SECONDS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+_DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?=$|[T ])", re.ASCII)  # also 2024/5/31
+_ZONE = re.compile(r"\s+([+-]\d{2}:?\d{2})$", re.ASCII)
+_MAIL = re.compile(r"([a-z]{3}, *)?\d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}.*", re.ASCII | re.IGNORECASE)
+_UNITS = (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)  # so large in seconds is the year 5138 or later
 
 
 def as_labels(
@@ -180,8 +185,9 @@ def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
     """Turn times into datetime64[us]; a missing time becomes NaT.
 
     Accepted are datetime64 arrays, dates and datetimes (those with a time zone are moved to UTC),
-    ISO strings, bare years and months, and numbers: four-digit whole numbers are years, other
-    numbers are seconds since 1970.
+    ISO strings and dates of mail and news feeds, bare years and months, and numbers: four-digit whole
+    numbers are years, those of eight digits dates (20240531), others seconds since 1970, or milliseconds,
+    microseconds or nanoseconds where seconds would be in a year after 5138.
     """
     if isinstance(times, str | bytes) or not isinstance(times, Iterable):
         raise DataError(f"times must be one entry per document, got {times!r:.80}")
@@ -209,6 +215,8 @@ def parse_time(value: Any) -> np.datetime64:
     '2001-02-03T03:05:00.000000'
     >>> str(parse_time(1789))
     '1789-01-01T00:00:00.000000'
+    >>> str(parse_time("Fri, 31 May 2024 12:00:00 +0200"))
+    '2024-05-31T10:00:00.000000'
     """
     if is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
         return np.datetime64("NaT", "us")
@@ -225,7 +233,7 @@ def parse_time(value: Any) -> np.datetime64:
         pass
     raise DataError(
         f"{value!r:.80} is not a time; write an ISO date (2024-05-31, 2024-05-31T12:00Z), "
-        "a year, or seconds since 1970"
+        "a year, or seconds or milliseconds since 1970"
     )
 
 
@@ -239,14 +247,33 @@ def _from_string(text: str) -> datetime:
     if _MONTH.fullmatch(text):
         return datetime.fromisoformat(text + "-01")
     if _SECONDS.fullmatch(text) and len(text) != 8:  # eight digits are a date: 20240531
-        return _EPOCH + timedelta(seconds=float(text))
-    return _utc(datetime.fromisoformat(text))
+        return _since_1970(float(text))
+    try:
+        return _utc(datetime.fromisoformat(text))
+    except ValueError:
+        return _utc(_nearly_iso(text))
+
+
+def _nearly_iso(text: str) -> datetime:
+    """What is no ISO date and still cannot be taken for another day; 5/6/2024 could."""
+    if _MAIL.fullmatch(text):
+        return parsedate_to_datetime(text)
+    text = _DAY.sub(lambda m: f"{m[1]}-{int(m[3]):02d}-{int(m[4]):02d}", text, count=1)
+    text = _ZONE.sub(r"\1", text.removesuffix("UTC").removesuffix("GMT").rstrip())
+    return datetime.fromisoformat(text)
 
 
 def _from_number(number: float) -> datetime:
     if number.is_integer() and 1000 <= number <= 9999:
         return datetime(int(number), 1, 1)
-    return _EPOCH + timedelta(seconds=number)
+    if number.is_integer() and 10_000_000 <= number <= 99_999_999:
+        return datetime.fromisoformat(str(int(number)))
+    return _since_1970(number)
+
+
+def _since_1970(number: float) -> datetime:
+    unit = next((unit for least, unit in _UNITS if abs(number) >= least), 1.0)
+    return _EPOCH + timedelta(seconds=number / unit)
 
 
 def _utc(value: date) -> datetime:

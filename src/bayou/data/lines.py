@@ -52,8 +52,15 @@ def describe(path: Source) -> str:
     return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
+def check_stdin() -> None:
+    """Refuse standard input that was closed: by now its number may be that of another file."""
+    if sys.stdin is None:
+        raise DataError("standard input is closed; send documents through it, or name a file")
+
+
 def _raw(path: Source, stack: contextlib.ExitStack) -> Any:
     if os.fspath(path) == STDIN:
+        check_stdin()
         stream = sys.stdin.buffer
         return stream if hasattr(stream, "peek") else io.BufferedReader(stream)
     try:

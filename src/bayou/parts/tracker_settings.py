@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from bayou.data.calendar import parse_width
 from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
@@ -44,5 +47,27 @@ def check(p: SimpleNamespace) -> None:
             raise ValueError(f"burn_in must be under n_sweeps = {most}; got {p.burn_in}")
     if p.scale == "counts" and (p.window is not None or p.strength is not None):
         raise ValueError("scale='counts' has no strength and no window; leave them out")
-    if p.fixed is not None and not isinstance(p.fixed, Mapping):
-        raise ValueError(f"fixed must be a mapping from names to topics; got {p.fixed!r:.60}")
+    if p.fixed is not None:
+        _check_fixed(p.fixed)
+
+
+def _check_fixed(fixed: Any) -> None:
+    """Refuse topics that no documents could make sense of; which terms there are is known later."""
+    if not isinstance(fixed, Mapping):
+        raise ValueError(f"fixed must be a mapping from names to topics; got {fixed!r:.60}")
+    for name, topic in fixed.items():
+        given = list(topic.values()) if isinstance(topic, Mapping) else topic
+        try:
+            weights = np.asarray(given, np.float64)
+        except (TypeError, ValueError):
+            weights = np.zeros(0)
+        if (
+            weights.ndim != 1
+            or not weights.any()
+            or not (weights >= 0).all()
+            or np.isinf(weights).any()
+        ):
+            raise ValueError(
+                f"the fixed topic {name!r} needs weights that are not negative, one above 0, as in "
+                f"{{'match': 3, 'goal': 2}}; got {topic!r:.60}"
+            )

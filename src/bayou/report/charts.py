@@ -7,7 +7,7 @@ telephone as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
@@ -79,9 +79,9 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
     for k in order:
         t, (x, y) = topics[k], places[k]
         shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
-        title = element("title", f"{t.number}: {t.name()}, {percent(t.share.value)}")
+        title = element("title", f"{t.id}: {t.name()}, {percent(t.share.value)}")
         circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), class_=_look(t.sign))
-        marks.append(element("a", title, circle, href=f"#topic-{t.number}"))
+        marks.append(element("a", title, circle, href=f"#topic-{t.id}"))
     for label in texts:
         kind = "halo strong" if label.topic in strong else "halo"
         marks.append(
@@ -200,15 +200,24 @@ def _rivers(
             name = shorten(first, 22)
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
             marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
-        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest)
-        marks += [_change(c, xs[c.bin], middle) for c in changes if c.topic == topic.number]
+        mine = [c for c in changes if c.topic == topic.number]
+        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest, {c.bin for c in mine})
+        for b, group in groupby(sorted(mine, key=lambda c: c.bin), key=lambda c: c.bin):
+            same = list(group)
+            marks += [_change(c, xs[b], middle, (j, len(same))) for j, c in enumerate(same)]
     title = f"Shares of {len(topics)} topics from {found.names[0]} to {found.names[-1]}"
     return chart(width, height, title, *marks, group=bool(changes))
 
 
-def _change(change: Mark, x: float, middle: float) -> Markup:
-    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell."""
-    y = middle + _ROW / 2 - 7
+def _change(change: Mark, x: float, middle: float, which: tuple[int, int] = (0, 1)) -> Markup:
+    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell.
+
+    Of several in one place (``which`` of how many) each has its own sign on the line, the first one lowest.
+    """
+    i, n = which
+    low = middle + _ROW / 2 - 7
+    y = low - i * min(10.0, 34.0 / max(n - 1, 1))
+    top, bottom = (middle - 20, middle + 22) if n == 1 else (y - 5, y + (6 if i == 0 else 5))
     up = [(x - 4.5, y + 4), (x + 4.5, y + 4), (x, y - 4)]
     down = [(x - 4.5, y - 4), (x + 4.5, y - 4), (x, y + 4)]
     diamond = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
@@ -216,8 +225,8 @@ def _change(change: Mark, x: float, middle: float) -> Markup:
     return element(
         "a",
         element("title", change.title),
-        element("rect", x=x - 7, y=middle - 20, width=14, height=42, class_="hit"),
-        element("line", x1=x, x2=x, y1=middle - 14, y2=y - 3, class_="mark"),
+        element("rect", x=x - 7, y=top, width=14, height=bottom - top, class_="hit"),
+        *([] if i else [element("line", x1=x, x2=x, y1=middle - 14, y2=low - 3, class_="mark")]),
         element("path", d=path(shape, closed=True), class_="mark"),
         href=change.link,
     )
@@ -240,9 +249,14 @@ def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) 
 
 
 def _river(
-    topic: Flowing, found: Course, xs: list[float], middle: float, scale: float
+    topic: Flowing,
+    found: Course,
+    xs: list[float],
+    middle: float,
+    scale: float,
+    marked: Collection[int] = (),
 ) -> list[Markup]:
-    """Bed and banks of one topic; bins without tokens leave a gap."""
+    """Bed and banks of one topic; bins without tokens leave a gap. Its peak is told beside a mark there."""
     row = [found.shares[b][topic.number] for b in range(len(xs))]
     marks = []
     for flows, group in groupby(range(len(xs)), key=lambda b: math.isfinite(row[b].value)):
@@ -266,6 +280,8 @@ def _river(
         return marks
     y = middle - row[peak].value * scale / 2 - 5
     x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)
+    if peak in marked:
+        x += 18 if x + 18 <= xs[-1] - 4 else -18
     said = percent(row[peak].value, 0)
     marks.append(element("text", said, x=x, y=y, text_anchor="middle", class_="halo faint"))
     return marks
@@ -277,5 +293,5 @@ def spark(topic: Topic, found: Course) -> Markup:
     known = [(b, v) for b, v in enumerate(values) if math.isfinite(v)]
     top = max((v for _, v in known), default=0.0) or 1.0
     points = [(2 + 80 * b / (len(values) - 1), 18 - 15 * v / top) for b, v in known]
-    title = f"Course of topic {topic.number}, at most {percent(top)}"
+    title = f"Course of topic {topic.id}, at most {percent(top)}"
     return chart(84, 20, title, element("path", d=path(points), class_="line"))

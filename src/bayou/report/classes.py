@@ -244,7 +244,7 @@ def diverging(
         y, long = 2 + _ROW * i, _REACH * abs(weight) / largest
         x = _ZERO if weight >= 0 else _ZERO - long
         side = "for" if weight >= 0 else "against"
-        said = f"{topics[k].number} {_fitting(topics[k].name(2), 120)}"
+        said = f"{topics[k].id} {_fitting(topics[k].name(2), 120)}"
         marks.append(element("text", said, x=0, y=y + 15))
         marks.append(element("rect", x=x, y=y + 5, width=max(long, 0.5), height=13, class_=side))
         if deviations is not None:
@@ -290,7 +290,7 @@ def _profile(name: str, shares: Floats, topics: Sequence[Topic], largest: float)
     k = int(np.argmax(shares))
     at = (k + 0.4) * step
     left = at < WIDTH / 2
-    said = f"{topics[k].number} {_fitting(topics[k].name(2), 130)}, {percent(shares[k], 0)}"
+    said = f"{topics[k].id} {_fitting(topics[k].name(2), 130)}, {percent(shares[k], 0)}"
     room = min(text_width(said, 12), WIDTH)
     x = min(at, WIDTH - room) if left else min(max(at + step, room), WIDTH)
     where = {"x": x, "y": tops[k] - 6}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.data.calendar import parse_width, slice_name, slice_numbers, slice_start
 from bayou.report.measure import Estimate, Floats, ratios, shares
 
 MOST_BINS = 48
@@ -15,6 +16,7 @@ _WIDTHS = (
     ("h", 1), ("h", 6), ("D", 1), ("W", 1), ("M", 1), ("M", 3), ("Y", 1), ("Y", 2), ("Y", 5),
     ("Y", 10), ("Y", 20), ("Y", 50), ("Y", 100), ("Y", 500), ("Y", 2000),
 )  # fmt: skip
+_SPARSEST = 4  # bins for one that has documents
 _NAMES = {"h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
 
 
@@ -70,3 +72,31 @@ def _rises(theta: Floats, weights: Floats, numbers: NDArray[np.int64], n: int) -
         half = 2 * float(np.hypot(a.high - a.value, b.high - b.value))
         out.append(Estimate(gap, gap - half, gap + half))
     return out
+
+
+def slice_bins(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], slice_by: Any
+) -> tuple[list[int], list[str]]:
+    """The bin of each slice, and the names of all bins.
+
+    Calendar slices that had no documents have bins as well, so that a gap is seen as one; unless there would
+    be several times as many bins as slices, as one document of long ago makes them.
+
+    Examples
+    --------
+    >>> years = np.array(["1990", "1991", "1994", "1995"], "datetime64[us]").astype(np.int64)
+    >>> slice_bins(years[[0, 2]], years[[1, 3]], "year")
+    ([0, 4], ['1990', '1991', '1992', '1993', '1994'])
+    """
+    width = parse_width(slice_by)
+    n = len(starts)
+    if width.dated and n:
+        numbers = slice_numbers(starts.astype("datetime64[us]"), width)
+        total = int(numbers[-1] - numbers[0]) + 1
+        if total <= _SPARSEST * n:
+            edges = [slice_start(int(numbers[0]) + b, width) for b in range(total + 1)]
+            at = [int(edge.astype(np.int64)) for edge in edges]
+            names = [slice_name(at[b], at[b + 1], width, b) for b in range(total)]
+            return (numbers - numbers[0]).tolist(), names
+    both = zip(starts.tolist(), ends.tolist(), strict=True)
+    return list(range(n)), [slice_name(a, b, width, i) for i, (a, b) in enumerate(both)]

@@ -156,8 +156,9 @@ class ReportData:
         doc_topics = np.asarray(model.transform(corpus), np.float64)
         counts = measure.columns_of(corpus, posterior)
         lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
-        topics = build(posterior, corpus, counts, doc_topics, texts)
-        names = [f"{topic.number} {topic.name(2)}" for topic in topics]
+        ids = getattr(model, "topic_ids_", None)
+        topics = build(posterior, corpus, counts, doc_topics, texts, ids)
+        names = [f"{topic.id} {topic.name(2)}" for topic in topics]
         n_diverse = min(_DIVERSITY_WORDS, posterior.n_terms)
         return cls(
             title=shorten(title, 120) if title else f"{posterior.n_topics} topics",

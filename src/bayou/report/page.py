@@ -133,7 +133,7 @@ def _digest(content: str) -> str:
 def _drawings(data: ReportData) -> dict[str, Any]:
     by_share = sorted(data.topics, key=lambda topic: topic.rank)
     clouds = [
-        (topic, cloud.draw(topic.words, f"Words of topic {topic.number}: {topic.name(8)}"))
+        (topic, cloud.draw(topic.words, f"Words of topic {topic.id}: {topic.name(8)}"))
         for topic in [topic for topic in by_share if not topic.bare][:MOST_CLOUDS]
     ]
     rivers = [] if data.course is None else charts.river_topics(data, data.course)

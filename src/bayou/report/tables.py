@@ -90,7 +90,7 @@ def findings(data: ReportData) -> list[Finding]:
             f"{whole(n)} topics describe the collection; the {said} largest hold ",
             percent(held, 0),
             " of the words. The largest is topic "
-            f"{by_share[0].number} ({by_share[0].name()}) with {percent(by_share[0].share.value)}."
+            f"{by_share[0].id} ({by_share[0].name()}) with {percent(by_share[0].share.value)}."
             + _bare(sum(topic.bare for topic in data.topics)),
         )
         out.append(Finding(parts, "topics", "See the topics"))
@@ -154,7 +154,7 @@ def _label_finding(data: ReportData) -> Finding | None:
     parts = (
         "",
         row.name,
-        f" speaks most of one topic: topic {topic.number} ({topic.name()}) has ",
+        f" speaks most of one topic: topic {topic.id} ({topic.name()}) has ",
         percent(row.shares[k].value, 0),
         f" of its average document, and {percent(topic.share.value)} of the collection.",
     )
@@ -172,7 +172,7 @@ def _rise_finding(data: ReportData) -> Finding | None:
     parts = (
         "",
         topic.name(),
-        f" (topic {topic.number}) {'rises' if rise > 0 else 'falls'} most: its share in the last "
+        f" (topic {topic.id}) {'rises' if rise > 0 else 'falls'} most: its share in the last "
         "third of the time is ",
         f"{decimal(abs(100 * rise), 1)} points {'higher' if rise > 0 else 'lower'}",
         " than in the first.",

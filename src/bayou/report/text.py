@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 
 THIN = "\u202f"  # no-break space before a per cent sign and between thousands
 MISSING = "—"
@@ -43,6 +44,34 @@ def shorten(text: str, most: int) -> str:
     head = line[: most - 1]
     space = head.rfind(" ")
     return (head[:space] if space > most // 2 else head).rstrip() + "…"
+
+
+def quoted(text: str, words: Iterable[str], most: int) -> tuple[tuple[str, bool], ...]:
+    """A piece of a text around the first of some words, in parts: each with whether it is one of them.
+
+    Without any of them it is the beginning of the text.
+
+    Examples
+    --------
+    >>> quoted("Nobody had heard of gold in California yet.", ["california"], 26)
+    (('…gold in ', False), ('California', True), (' yet.', False))
+    """
+    line = " ".join(clean(text).split())
+    either = "|".join(re.escape(clean(word)) for word in words if word.strip())
+    found = re.compile(rf"(?<!\w)(?:{either})(?!\w)" if either else "(?!)", re.IGNORECASE)
+    hit = found.search(line)
+    begin = 0 if hit is None else hit.start() - most // 3
+    if begin > 0:
+        begin = max(min(begin, len(line) - most + 1), 0)
+        space = line.find(" ", begin)
+        begin = space + 1 if hit is not None and 0 <= space < hit.start() else begin
+    piece = ("…" if begin > 0 else "") + line[max(begin, 0) :]
+    piece = shorten(piece, most)
+    out, at = [], 0
+    for match in found.finditer(piece):
+        out += [(piece[at : match.start()], False), (match[0], True)]
+        at = match.end()
+    return tuple(part for part in [*out, (piece[at:], False)] if part[0])
 
 
 def text_width(text: str, size: float) -> float:

@@ -41,6 +41,7 @@ class Topic:
     """One topic and what rests on it."""
 
     number: int  # the row of `components_`
+    id: int  # what it is called: permanent, where topics come and go; else the row
     words: tuple[tuple[str, float], ...]  # most probable first
     distinctive: tuple[str, ...]  # by FREX
     share: Estimate  # of the tokens
@@ -71,8 +72,9 @@ def build(
     counts: Any,
     doc_topics: Floats,
     texts: Sequence[str] | None,
+    ids: Sequence[int] | None = None,
 ) -> tuple[Topic, ...]:
-    """Every topic of a model as seen on a corpus."""
+    """Every topic of a model as seen on a corpus; ``ids`` are numbers that topics keep, if they have any."""
     phi, names = posterior.topics, term_names(posterior)
     lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
     share = measure.shares(doc_topics, lengths)
@@ -93,6 +95,7 @@ def build(
     found = tuple(
         Topic(
             number=k,
+            id=k if ids is None else int(ids[k]),
             words=tuple((names[v], float(phi[k, v])) for v in best[k]),
             distinctive=tuple(names[v] for v in special[k]),
             share=share[k],

@@ -14,10 +14,12 @@ from bayou._version import __version__
 from bayou.data.errors import DataError
 from bayou.metrics import topic_distances
 from bayou.report import layout
-from bayou.report.course import Course
+from bayou.report.course import Course, slice_bins
 from bayou.report.data import _code, _parameters
 from bayou.report.measure import Estimate
-from bayou.report.text import shorten
+from bayou.report.text import quoted, shorten
+
+Excerpt = tuple[tuple[str, bool], ...]  # its parts, and whether they are words of the alert
 
 N_EPOCHS = 6  # columns of a table of words
 N_WORDS = 8
@@ -39,7 +41,7 @@ class Tracked:
     number: int  # its place in the rows of the course
     id: int  # permanent
     title: str  # of a fixed topic, else empty
-    words: tuple[tuple[str, float], ...]  # over its whole life
+    words: tuple[tuple[str, float], ...]  # that tell it from other topics, over its whole life
     sign: layout.Sign
     share: Estimate  # in its latest slice
     epochs: tuple[
@@ -72,7 +74,7 @@ class Change:
     low: float
     high: float
     p: float
-    docs: tuple[tuple[str, str], ...]  # name and excerpt, which is empty where there is none
+    docs: tuple[tuple[str, Excerpt], ...]  # name and excerpt, which is empty where there is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ class TrackData:
     topics : tuple of Tracked
         All that ever had a column, by id.
     course : Course
-        Shares of all of them in every slice.
+        Shares of all of them in every slice, and in calendar slices between that had no documents.
     changes : tuple of Change
         In the order of time.
     """
@@ -94,6 +96,7 @@ class TrackData:
     topics: tuple[Tracked, ...]
     course: Course
     changes: tuple[Change, ...]
+    n_slices: int  # with documents
     n_docs: int
     n_tokens: float
     n_terms: int
@@ -125,7 +128,7 @@ class TrackData:
         if not hasattr(model, "courses_"):
             raise DataError(f"a report through time needs a tracker; got {type(model).__name__}")
         alerts = model.alerts()
-        topics = _topics(model, alerts)
+        topics, (bins, _) = _topics(model, alerts), _bins(model)
         place = {topic.id: topic for topic in topics}
         slices = model.slices_
         counted = {name: int(n) for name, n in model.dropped_._asdict().items()}
@@ -133,7 +136,10 @@ class TrackData:
             title=shorten(title, 120) if title else "Topics through time",
             topics=topics,
             course=_course(model, topics),
-            changes=tuple(_change(i, a, place, texts or {}) for i, a in enumerate(alerts)),
+            changes=tuple(
+                _change(i, a, bins[a.slice], place, texts or {}) for i, a in enumerate(alerts)
+            ),
+            n_slices=len(bins),
             n_docs=int(slices.n_docs.sum()),
             n_tokens=float(slices.n_tokens.sum()),
             n_terms=model.posterior_.n_terms,
@@ -151,42 +157,60 @@ class TrackData:
 
 
 def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
-    courses, names = model.courses_, model.slice_names_
+    courses, names, (bins, _) = model.courses_, model.slice_names_, _bins(model)
     ids = np.unique(courses.topic)
     terms = model._trail.names
     rows = {int(i): np.flatnonzero(courses.topic == i) for i in ids}
     signs = _signs(courses, rows, len(terms))
+    lives = {i: _life(courses, mine) for i, mine in rows.items()}
+    usual = _usual(lives, len(terms))
     out = []
     for n, i in enumerate(ids.tolist()):
         mine = rows[i]
         spoken = [r for r in mine if courses.tokens[r] > 0] or list(mine)
         latest = spoken[-1]
-        words = _lifelong(courses, mine, terms)
+        words = _telling(lives[i], usual, terms)
         picked = np.unique(np.linspace(0, len(spoken) - 1, N_EPOCHS).round().astype(int))
         epochs = [(names[courses.slice[spoken[e]]], courses.terms[spoken[e]]) for e in picked]
         out.append(
             Tracked(
                 number=n, id=i, title=shorten(model.topic_names_.get(i, ""), 40), words=words,
                 sign=signs[n], share=_estimate(courses, latest),
-                epochs=_epochs(epochs, terms), born=int(courses.slice[mine[0]]),
-                last=int(courses.slice[mine[-1]]),
+                epochs=_epochs(epochs, terms), born=bins[courses.slice[mine[0]]],
+                last=bins[courses.slice[mine[-1]]],
                 n_changes=sum(alert.topic == i for alert in alerts),
             )
         )  # fmt: skip
     return tuple(out)
 
 
-def _lifelong(courses: Any, rows: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
-    """The words of a topic over all of its slices, each weighing what it has tokens; numbers last."""
+def _life(courses: Any, rows: Any) -> dict[int, float]:
+    """Tokens of the leading terms of a topic over all of its slices."""
     total: dict[int, float] = {}
     for row in rows:
         size = max(float(courses.tokens[row]), 1e-3)
         for v, w in zip(courses.terms[row].tolist(), courses.weights[row].tolist(), strict=True):
             if v >= 0:
                 total[v] = total.get(v, 0.0) + size * w
-    mass = max(float(courses.tokens[rows].sum()), 1e-3)
-    best = sorted(total, key=lambda v: (_is_number(terms[v]), -total[v], v))
-    return tuple((shorten(terms[v], 40) or "␣", total[v] / mass) for v in best[:N_WORDS])
+    return total
+
+
+def _usual(lives: dict[int, dict[int, float]], n_terms: int) -> Any:
+    """Shares of terms in all topics together."""
+    usual = np.zeros(max(n_terms, 1))
+    for life in lives.values():
+        for v, n in life.items():
+            usual[v] += n
+    return usual / max(usual.sum(), 1e-12)
+
+
+def _telling(life: dict[int, float], usual: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
+    """The words that tell a topic from the others, by what they add to its divergence; numbers last."""
+    mass = max(sum(life.values()), 1e-12)
+    shares = {v: n / mass for v, n in life.items()}
+    worth = {v: p * np.log(max(p, 1e-12) / max(usual[v], 1e-12)) for v, p in shares.items()}
+    best = sorted(worth, key=lambda v: (_is_number(terms[v]), -worth[v], v))
+    return tuple((shorten(terms[v], 40) or "␣", shares[v]) for v in best[:N_WORDS])
 
 
 def _is_number(word: str) -> bool:
@@ -223,22 +247,30 @@ def _estimate(courses: Any, row: Any) -> Estimate:
     return Estimate(float(courses.share[row]), float(courses.low[row]), float(courses.high[row]))
 
 
+def _bins(model: Any) -> tuple[list[int], list[str]]:
+    return slice_bins(model.slices_.start, model.slices_.end, model.slice_by)
+
+
 def _course(model: Any, topics: tuple[Tracked, ...]) -> Course:
-    courses, names = model.courses_, model.slice_names_
+    courses, (bins, names) = model.courses_, _bins(model)
     missing = Estimate(np.nan, np.nan, np.nan)
     shares = [[missing] * len(topics) for _ in names]
     place = {topic.id: topic.number for topic in topics}
     for row, (t, i) in enumerate(zip(courses.slice.tolist(), courses.topic.tolist(), strict=True)):
-        shares[t][place[i]] = _estimate(courses, row)
+        shares[bins[t]][place[i]] = _estimate(courses, row)
     width = model.slice_by if isinstance(model.slice_by, str) else "slice"
-    counts = model.slices_.n_docs.tolist()
+    counts = [0] * len(names)
+    for b, n in zip(bins, model.slices_.n_docs.tolist(), strict=True):
+        counts[b] = n
     return Course(width, names, shares, counts, 0, [])
 
 
-def _change(number: int, alert: Any, place: dict[int, Tracked], texts: Mapping[str, str]) -> Change:
+def _change(
+    number: int, alert: Any, bin_: int, place: dict[int, Tracked], texts: Mapping[str, str]
+) -> Change:
     return Change(
         number=number + 1,
-        bin=alert.slice,
+        bin=bin_,
         date=alert.date,
         kind=alert.kind,
         rises=_RISES.get(alert.kind),
@@ -251,5 +283,7 @@ def _change(number: int, alert: Any, place: dict[int, Tracked], texts: Mapping[s
         low=alert.low,
         high=alert.high,
         p=alert.p,
-        docs=tuple((shorten(d, 60), shorten(texts.get(d, ""), 220)) for d in alert.docs),
+        docs=tuple(
+            (shorten(d, 60), quoted(texts.get(d, ""), alert.words, 260)) for d in alert.docs
+        ),
     )

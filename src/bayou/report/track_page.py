@@ -16,6 +16,7 @@ from bayou.report.track import SAID, Change, TrackData, Tracked
 
 MOST_LIVES = 24
 _WIDTHS = (960, 760, 340)
+_A_SLICE = 1  # findings
 
 
 class Finding(NamedTuple):
@@ -76,17 +77,28 @@ def _weight(change: Change) -> float:
     if change.kind in ("rise", "fall", "born", "split", "dormant", "revived"):
         step = abs(change.after - change.before)
         return 2.0 * step if math.isfinite(step) else 0.0
-    if change.kind == "drift":
-        return 0.5 * max(change.after - change.before, 0.0)
-    return 0.02
+    if change.kind == "words" and not any(map(str.isalpha, change.words[0])):
+        return 0.0  # a date, or a page
+    step = max(change.after - change.before, 0.0)
+    return {"drift": 0.5, "words": 0.5}.get(change.kind, 0.0) * step if math.isfinite(step) else 0.0
 
 
 def findings(data: TrackData, most: int = 5) -> list[Finding]:
-    """The largest changes as sentences, in the order of time, one a topic."""
+    """The largest changes as sentences, in the order of time: one a topic, and one a slice."""
     chosen: dict[int, Change] = {}
-    for change in sorted(data.changes, key=lambda c: (-_weight(c), c.number)):
-        if change.topic is not None and change.topic.id not in chosen and len(chosen) < most:
+    sizes = np.asarray(data.course.n_docs, np.float64)
+    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
+    whole = np.minimum(sizes / typical, 1.0)  # a few documents are no news
+
+    def weight(change: Change) -> float:
+        return _weight(change) * float(whole[change.bin])
+
+    for change in sorted(data.changes, key=lambda c: (-weight(c), c.number)):
+        beside = sum(other.bin == change.bin for other in chosen.values())
+        if change.topic is not None and change.topic.id not in chosen and beside < _A_SLICE:
             chosen[change.topic.id] = change
+        if len(chosen) == most:
+            break
     return [_finding(c) for c in sorted(chosen.values(), key=lambda c: c.number)]
 
 
@@ -105,9 +117,9 @@ def _finding(change: Change) -> Finding:
             link,
         )
     if change.kind == "words":
-        return Finding(
-            (f"In {change.date} new words come up: ", ", ".join(change.words[:4]), "."), link
-        )
+        verb = " comes up, in" if len(change.words) == 1 else " come up, the first in"
+        said = f"{verb} {percent(change.after)} of the documents; {percent(change.before)} before."
+        return Finding((f"In {change.date} ", ", ".join(change.words[:4]), said), link)
     verb = SAID[change.kind]
     share = f" {percent(change.before)} before, {percent(change.after)} then"
     if change.kind in ("born", "split"):
@@ -201,7 +213,7 @@ def _life(topic: Tracked, data: TrackData, y: float, x: object, most: int) -> li
     marks = [
         element(
             "text",
-            shorten(topic.name(2), most),
+            topic.name(2) if len(topic.name(2)) <= most else shorten(topic.name(1), most),
             x=0,
             y=y + 4,
             class_="strong" if topic.n_changes else None,
@@ -237,8 +249,8 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         (
             "Changes its words",
             "Jensen-Shannon divergence of the slice's words in the topic from the topic's memory, in bits.",
-            "Against 60 slices without change, drawn document by document from urns as bursty as the text, "
-            f"on the scale of recent slices; {rate} topics of a slice.",
+            "Against up to 40 slices without change, drawn document by document from urns as bursty as "
+            f"the text, on the scale of recent slices; {rate} topics of a slice.",
         ),
         (
             "New words",

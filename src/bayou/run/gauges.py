@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from bayou.data.errors import DataError
+
 _HELP = {
     "documents_total": ("counter", "Documents that were taken, over all runs"),
     "documents_per_second": ("gauge", "Documents a second since the last report"),
@@ -20,6 +22,7 @@ _HELP = {
     "live_topics": ("gauge", "Topics with at least a tenth of an even share of the tokens"),
     "vocabulary_terms": ("gauge", "Terms that have a column"),
     "unknown_share": ("gauge", "Share of tokens without a column since the last report"),
+    "late_total": ("counter", "Documents that came when their slice was over, in this run"),
     "alerts_total": ("counter", "Things that somebody should look at, in this run"),
     "checkpoints_total": ("counter", "Checkpoints written in this run"),
     "checkpoint_age_seconds": ("gauge", "Seconds since the last checkpoint"),
@@ -102,7 +105,13 @@ def serving(port: int | None, text: Callable[[], str]) -> Iterator[int | None]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing: it would stand among the rows."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise DataError(
+            f"figures cannot be served on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}; give "
+            "another --metrics-port"
+        ) from None
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()

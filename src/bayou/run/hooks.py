@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
+import os
 import shlex
+import signal
 import subprocess
+import tempfile
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from typing import IO
 
 SECONDS = 10.0  # that a command or a server may take
 
@@ -20,6 +26,8 @@ def command(line: str) -> Hook:
     """A function that runs a command with a line of JSON as its standard input.
 
     It gives None, or in a sentence what went wrong. The line is split as a shell would, and no shell is run.
+    What the command leaves in the background is not waited for; one that takes too long is ended with all
+    that it has started.
     """
     words = shlex.split(line)
     if not words:
@@ -27,21 +35,47 @@ def command(line: str) -> Hook:
 
     def run(text: str) -> str | None:
         try:
-            done = subprocess.run(
-                words,
-                input=(text + "\n").encode(),
-                timeout=SECONDS,
-                check=False,
-                capture_output=True,
-            )
-        except subprocess.TimeoutExpired:
-            return f"{words[0]} took over {SECONDS:g} s and was stopped"
+            # a file for what it says: a pipe would be open for as long as anything in the background is
+            with tempfile.TemporaryFile() as said:
+                code = _ended(words, text, said)
+                if code is None:
+                    return f"{words[0]} took over {SECONDS:g} s and was stopped"
+                said.seek(0)
+                told = said.read().decode(errors="replace").strip()[-200:]
         except OSError as error:
             return f"{words[0]} could not be run: {(error.strerror or str(error)).lower()}"
-        said = done.stderr.decode(errors="replace").strip()[-200:]
-        return None if done.returncode == 0 else f"{words[0]} ended with {done.returncode}: {said}"
+        return (
+            None if code == 0 else f"{words[0]} ended with {code}" + (f": {told}" if told else "")
+        )
 
     return run
+
+
+def _ended(words: list[str], text: str, said: IO[bytes]) -> int | None:
+    """The exit code of a command; None for one that had to be stopped."""
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=said,
+        start_new_session=True,
+    )
+    try:
+        process.communicate((text + "\n").encode(), timeout=SECONDS)
+    except BaseException as error:
+        _stop(process)
+        if isinstance(error, subprocess.TimeoutExpired):
+            return None
+        raise
+    return process.returncode
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -57,7 +91,7 @@ def webhook(url: str) -> Hook:
     address, headers = _parted(url)
     opener = urllib.request.build_opener(_Stay)
 
-    def post(text: str) -> str | None:
+    def told(text: str) -> str | None:
         asked = urllib.request.Request(address, text.encode(), headers)
         try:
             with opener.open(asked, timeout=SECONDS) as answer:
@@ -69,6 +103,14 @@ def webhook(url: str) -> Hook:
             return f"{server} could not be told: {type(error).__name__}"
         except (OSError, ValueError) as error:
             return f"{server} could not be told: {getattr(error, 'reason', error)}"
+
+    def post(text: str) -> str | None:
+        # a name that is not found for long, or an answer that comes byte by byte, has no end of its own
+        said: list[str | None] = []
+        thread = threading.Thread(target=lambda: said.append(told(text)), name="hook", daemon=True)
+        thread.start()
+        thread.join(SECONDS)
+        return said[0] if said else f"{server} took over {SECONDS:g} s and is not waited for"
 
     return post
 

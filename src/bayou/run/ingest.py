@@ -201,8 +201,8 @@ class Ingest:
         if not self._n_docs and self._n_dead >= _ALL_DEAD:
             self.sinks[-1].sync()
             raise DataError(
-                f"the first {self._n_dead} records are all unusable ({self.why_dead}); see "
-                f"{self.sinks[-1].name}"
+                f"the first {self._n_dead} records are all unusable ({self.why_dead}; more in "
+                f"{self.sinks[-1].name}); mend that, and begin again without {self.journal.folder}"
             )
 
     def _learn(self) -> None:

@@ -197,3 +197,21 @@ def test_what_cannot_be_reached(server, tmp_path):
         source.begin(None, None)
     with pytest.raises(DataError, match="check the address"):
         open_sink("redis://localhost:port/x#s")
+
+
+def test_a_stream_that_begins_in_the_group_of_another_says_what_it_does_not_read(server, tmp_path):
+    fill(server, 12)
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+    assert once(server, tmp_path / "one").n_learned == 12
+    server.db.delete("said")
+    source, _ = ends(server)
+    said = []
+    source.remarks = said.append
+    assert run(tmp_path / "other", source).n_learned == 0
+    assert len(said) == 1
+    assert "--group" in said[0]
+    again, _ = ends(server)
+    again.remarks = said.append
+    run(tmp_path / "one", again, sinks=[open_sink(f"{server.url}#said")])  # its own group
+    assert len(said) == 1

@@ -148,8 +148,41 @@ def test_what_is_not_there(db, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     fill(db, [1])
-    with pytest.raises(DataError, match=r"column|keys must be"):
+    with pytest.raises(DataError, match=r"has no column 'none' \(there are: no, id, text\)"):
         run(other, open_source([f"{db.url}#docs"], Wanted(key="none")))
+
+
+def test_a_database_that_is_not_there_is_not_made(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        run(tmp_path, open_source([f"sqlite:///{tmp_path}/none.db#docs"], Wanted()))
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("overlap", [0, 3])
+def test_rows_with_the_same_key_would_be_lost_where_a_page_ends_and_are_refused(
+    db, tmp_path, overlap
+):
+    db.execute("CREATE TABLE said (day INTEGER, text TEXT)")
+    for i in range(9):
+        db.execute("INSERT INTO said VALUES (%s, 'x')", (i // 5,))
+    source = open_source([f"{db.url}#said"], Wanted(key="day", overlap=overlap))
+    source.begin(None, [])
+    with pytest.raises(DataError, match=r"two rows have the day 0.*--key"):
+        source.read(1, 0.0)
+
+
+def test_rows_without_a_key_are_remarked_on_and_not_read(db):
+    db.execute("CREATE TABLE said (day INTEGER, text TEXT)")
+    for day in (3, None, 1, None):
+        db.execute("INSERT INTO said VALUES (%s, 'x')", (day,))
+    source = open_source([f"{db.url}#said"], Wanted(key="day"))
+    said = []
+    source.remarks = said.append
+    source.begin(None, [])
+    assert source.lag() == 2
+    assert [item.record["day"] for item in source.read(9, 0.0)] == [1, 3]
+    assert len(said) == 1
+    assert "rows without day are not read; there are 2" in said[0]
 
 
 def test_a_table_that_grows(db, tmp_path):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from bayou.data.errors import DataError
@@ -20,10 +21,13 @@ class Database(Protocol):
     failures: tuple[type[Exception], ...]  # that do not
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key."""
+        """Rows with a key above, by increasing key; those without a key never."""
 
     def count(self, table: str, key: str, after: Any) -> int:
         """Rows with a key above."""
+
+    def keyless(self, table: str, key: str) -> int:
+        """Rows without a key."""
 
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
@@ -44,7 +48,9 @@ class Sqlite:
     errors: tuple[type[Exception], ...] = ()  # it waits for locks by itself
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, there: bool = False) -> None:
+        if there:
+            os.stat(path)  # or an empty database would be made
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
         except sqlite3.Error as error:
@@ -52,17 +58,22 @@ class Sqlite:
         self._db.row_factory = sqlite3.Row
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key."""
-        above = "" if after is None else f"WHERE {_quoted(key)} > :after"
-        text = f"SELECT * FROM {_quoted(table)} {above} ORDER BY {_quoted(key)} LIMIT :n"
+        """Rows with a key above, by increasing key; those without a key never."""
+        text = (
+            f"SELECT * FROM {_quoted(table)} {_above(key, after)} ORDER BY {_quoted(key)} LIMIT :n"
+        )
         found = self._db.execute(text, {"after": after, "n": n})
         return [dict(row) for row in found]
 
     def count(self, table: str, key: str, after: Any) -> int:
         """Rows with a key above."""
-        above = "" if after is None else f"WHERE {_quoted(key)} > :after"
-        text = f"SELECT count(*) FROM {_quoted(table)} {above}"
+        text = f"SELECT count(*) FROM {_quoted(table)} {_above(key, after)}"
         return int(self._db.execute(text, {"after": after}).fetchone()[0])
+
+    def keyless(self, table: str, key: str) -> int:
+        """Rows without a key."""
+        text = f"SELECT count(*) FROM {_quoted(table)} WHERE {_quoted(key)} IS NULL"
+        return int(self._db.execute(text).fetchone()[0])
 
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
@@ -123,24 +134,35 @@ class Alchemy:
             self._tables[name] = found
         return self._tables[name]
 
-    def _above(self, table: str, key: str, after: Any, query: Any) -> Any:
+    def _key(self, table: str, key: str) -> Any:
         columns = self._table(table).c
         if key not in columns:
-            raise DataError(f"the table {table!r} has no column {key!r}; name it with --key")
-        return query if after is None else query.where(columns[key] > after)
+            raise DataError(no_column(table, key, columns.keys()))
+        return columns[key]
+
+    def _above(self, table: str, key: str, after: Any) -> Any:
+        column = self._key(table, key)
+        return column.is_not(None) if after is None else column > after
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key."""
-        query = self._above(table, key, after, self._sa.select(self._table(table)))
-        query = query.order_by(self._table(table).c[key]).limit(n)
+        """Rows with a key above, by increasing key; those without a key never."""
+        query = self._sa.select(self._table(table)).where(self._above(table, key, after))
+        query = query.order_by(self._key(table, key)).limit(n)
         with self._engine.connect() as db:
             return [dict(row) for row in db.execute(query).mappings()]
 
     def count(self, table: str, key: str, after: Any) -> int:
         """Rows with a key above."""
-        count = self._sa.select(self._sa.func.count()).select_from(self._table(table))
+        return self._count(table, self._above(table, key, after))
+
+    def keyless(self, table: str, key: str) -> int:
+        """Rows without a key."""
+        return self._count(table, self._key(table, key).is_(None))
+
+    def _count(self, table: str, which: Any) -> int:
+        count = self._sa.select(self._sa.func.count()).select_from(self._table(table)).where(which)
         with self._engine.connect() as db:
-            return int(db.execute(self._above(table, key, after, count)).scalar_one())
+            return int(db.execute(count).scalar_one())
 
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
@@ -174,12 +196,21 @@ class Alchemy:
         self._engine.dispose()
 
 
-def connect(url: str) -> Database:
-    """A database by its address."""
+def connect(url: str, *, there: bool = False) -> Database:
+    """A database by its address; one that must be ``there`` is not made where there is none."""
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
-        return Sqlite(rest.removeprefix("/") or ":memory:")
+        return Sqlite(rest.removeprefix("/") or ":memory:", there=there)
     return Alchemy(url)
+
+
+def no_column(table: str, key: str, names: Iterable[str]) -> str:
+    """What is said where the key of a table is none of its columns."""
+    return f"the table {table!r} has no column {key!r} (there are: {', '.join(names)}); name it with --key"
+
+
+def _above(key: str, after: Any) -> str:
+    return f"WHERE {_quoted(key)} {'IS NOT NULL' if after is None else '> :after'}"
 
 
 def _quoted(name: str) -> str:

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from bayou.data.errors import DataError
-from bayou.data.lines import STDIN, describe
+from bayou.data.lines import STDIN, check_stdin, describe
 
 _CHUNK, _HEAD, _NAP = 2**18, 4096, 0.05
 _GZIP, _UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
@@ -41,6 +41,8 @@ class LineReader:
 
     def __init__(self, path: str, max_line_bytes: int, place: Place | None = None) -> None:
         self.path, self.name, self._most = path, describe(path), max_line_bytes
+        if path == STDIN:
+            check_stdin()
         self._fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._pipe = not stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._packed = not self._pipe and os.pread(self._fd, 2, 0) == _GZIP

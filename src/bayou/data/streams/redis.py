@@ -53,14 +53,30 @@ class RedisSource(Source):
         self._consumer = str(field_of(position, "consumer", str)) if position else fresh
         self._again = True
 
-        def make() -> None:
+        def make() -> bool:
             try:
                 self._db.xgroup_create(self._stream, self._group, id="0", mkstream=True)
             except self._redis.ResponseError as error:
                 if "BUSYGROUP" not in str(error):
                     raise
+                return False
+            return True
 
-        self._asked(make)
+        if not self._asked(make) and position is None:
+            self._remark_on_others()
+
+    def _remark_on_others(self) -> None:
+        """Say so where a group that is new to this stream has been given entries by another one."""
+        last = (self._about_group() or {}).get("last-delivered-id", b"0-0").decode()
+        if last != "0-0":
+            self.remarks(
+                f"{self.name}: the group {self._group!r} was given entries up to {last} before, and those "
+                "are not read here; a --group of its own gives a stream all of them"
+            )
+
+    def _about_group(self) -> dict[str, Any] | None:
+        groups = self._asked(lambda: self._db.xinfo_groups(self._stream))
+        return next((group for group in groups if group["name"].decode() == self._group), None)
 
     def _asked(self, call: Callable[[], Any]) -> Any:
         return _answered(self._redis, self.patience, self.name, call)
@@ -110,11 +126,8 @@ class RedisSource(Source):
 
     def lag(self) -> int | None:
         """Entries behind the last one that was given."""
-        groups = self._asked(lambda: self._db.xinfo_groups(self._stream))
-        for group in groups:
-            if group["name"].decode() == self._group and group.get("lag") is not None:
-                return int(group["lag"])
-        return None
+        lag = (self._about_group() or {}).get("lag")
+        return None if lag is None else int(lag)
 
     def acknowledge(self, position: Position) -> None:
         """Tell the group that entries up to the position are done with."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayou.data.errors import DataError
-from bayou.data.streams.databases import Database, Row, connect, hidden
+from bayou.data.streams.databases import Database, Row, connect, hidden, no_column
 from bayou.data.streams.items import U64, Item, Position, Recent, Source, field_of
 from bayou.data.streams.patience import Patience
 
@@ -33,10 +33,15 @@ class SqlSource(Source):
 
     def begin(self, position: Position | None, memory: U64) -> None:
         """Behind the key of a position."""
-        self._db = connect(self._url)
+        self._db = connect(self._url, there=True)
         self._after = None if position is None else position.get("key")
         n = field_of(position, "n_seen", int) if position else 0
         self._seen = Recent(2 * self._overlap, memory[:n])
+        keyless = self._asked(lambda: self._db.keyless(self._table, self._key))
+        if keyless:
+            self.remarks(
+                f"{self.name}: rows without {self._key} are not read; there are {keyless:,}"
+            )
 
     def _asked(self, call: Callable[[], Any]) -> Any:
         return _answered(self._db, self.patience, self.name, call)
@@ -69,12 +74,10 @@ class SqlSource(Source):
         after, size = self._after, n
         if self._overlap and isinstance(after, int):
             after, size = after - self._overlap, n + self._overlap
-        rows = self._asked(lambda: self._db.page(self._table, self._key, after, size))
+        # one more than is given: where a page ends, too, two rows may have the same key
+        rows = self._asked(lambda: self._db.page(self._table, self._key, after, size + 1))
         items: list[Item] = []
-        for row in rows:
-            key = row.get(self._key)
-            if type(key) not in (int, str):
-                raise DataError(f"{self.name}: keys must be whole numbers or text, got {key!r:.80}")
+        for key, row in zip(self._keys(rows), rows, strict=True):
             if len(items) == n:
                 break
             if self._overlap and not self._seen.is_new(key):
@@ -84,6 +87,26 @@ class SqlSource(Source):
             self._after = max(self._after, key) if late else key
             items.append(Item(f"{self.name}, {self._key} {key}", row, ""))
         return items
+
+    def _keys(self, rows: Sequence[Row]) -> list[Any]:
+        """The keys of rows, in which a place can be told from every other."""
+        keys: list[Any] = []
+        for row in rows:
+            if self._key not in row:
+                raise DataError(no_column(self._table, self._key, row))
+            key = row[self._key]
+            if type(key) not in (int, str):
+                raise DataError(
+                    f"{self.name}: keys must be whole numbers or text, got {key!r:.80}; name another column "
+                    "with --key"
+                )
+            if keys and key == keys[-1]:
+                raise DataError(
+                    f"{self.name}: two rows have the {self._key} {key!r:.80}, and a position between them "
+                    "could not be told; name a column with --key whose values all differ"
+                )
+            keys.append(key)
+        return keys
 
     def lag(self) -> int | None:
         """Rows that are still to be read."""

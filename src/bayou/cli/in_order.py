@@ -1,0 +1,116 @@
+"""Documents of a file in the order of time, as a tracker needs them whatever order they stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bayou.cli import builtin, documents, interrupt
+from bayou.cli.voice import Voice
+from bayou.data.calendar import NEVER, Times, Width, filled, parse_width, slice_numbers
+from bayou.data.fields import as_times
+
+_LOOK = 4096  # documents at a time while only their dates are looked at
+
+
+def batches(
+    source: documents.Source, size: int, model: Any, voice: Voice
+) -> Iterator[documents.Batch]:
+    """Batches in the order of calendar slices.
+
+    A file is looked through first: one that is in order is then read batch by batch, one that is not as a
+    whole. What comes through a pipe can be read only once, and comes as it comes: there a batch ends with the
+    document that ends a slice, so that its alerts need not wait for others.
+    """
+    width = parse_width(model.slice_by)
+    if not (
+        builtin.meant(source.path) or os.path.isfile(source.path) or os.path.isdir(source.path)
+    ):
+        yield from _as_they_come(source, size, width, model)
+        return
+    times = _times(source, width, model)
+    if times is None:
+        yield from documents.batches(source, size)
+        return
+    numbers = slice_numbers(times, width)
+    if (numbers[1:] >= numbers[:-1]).all():
+        at = 0
+        for batch in documents.batches(source, size):
+            yield batch._replace(times=list(times[at : at + len(batch.texts)]))
+            at += len(batch.texts)
+        return
+    voice.say(f"{source.path} is not in the order of time: it is read as a whole and sorted")
+    yield from _sorted(source, size, times)
+
+
+def _times(source: documents.Source, width: Width, model: Any) -> Times | None:
+    """The times of all documents of a file, those that lack one with the one before; None for no dates."""
+    if not width.dated or not os.path.isfile(source.path):
+        return None
+    missing = np.datetime64("NaT", "us")
+    found = [
+        batch.times or [missing] * len(batch.texts) for batch in documents.batches(source, _LOOK)
+    ]
+    times = as_times(list(chain(*found)), sum(map(len, found)))
+    if np.isnat(times).all():
+        return None
+    clock = model._intake.clock if hasattr(model, "_intake") else NEVER
+    return filled(times, np.datetime64(clock, "us"))
+
+
+def _as_they_come(
+    source: documents.Source, size: int, width: Width, model: Any
+) -> Iterator[documents.Batch]:
+    held: list[documents.Batch] = []  # a document each
+    arrived = model._intake.arrived if hasattr(model, "_intake") else 0
+    newest: int | None = None
+    try:
+        for one in documents.batches(source, 1):
+            held.append(one)
+            arrived += 1
+            number = _number(one, width, arrived)
+            later = number is not None and newest is not None and number > newest
+            newest = number if newest is None or later else newest
+            if later or len(held) == size:
+                yield _joined(held)
+                held = []
+    except KeyboardInterrupt:
+        if held:  # read, and nobody could bring them again
+            interrupt.heard()
+            yield _joined(held)
+        raise
+    if held:
+        yield _joined(held)
+
+
+def _number(one: documents.Batch, width: Width, arrived: int) -> int | None:
+    """The slice that a document opens or belongs to, where it is known."""
+    if not width.dated:
+        return arrived // width.step
+    times = as_times(one.times or [None], 1)
+    return None if np.isnat(times[0]) else int(slice_numbers(times, width)[0])
+
+
+def _joined(ones: list[documents.Batch]) -> documents.Batch:
+    dated = any(one.times for one in ones)
+    return documents.Batch(
+        [one.ids[0] for one in ones],
+        [one.texts[0] for one in ones],
+        times=[(one.times or [None])[0] for one in ones] if dated else None,
+    )
+
+
+def _sorted(source: documents.Source, size: int, times: Times) -> Iterator[documents.Batch]:
+    whole = list(documents.batches(source, _LOOK))
+    ids = list(chain.from_iterable(batch.ids for batch in whole))
+    texts = list(chain.from_iterable(batch.texts for batch in whole))
+    order = np.argsort(times, kind="stable").tolist()
+    for at in range(0, len(order), size):
+        rows = order[at : at + size]
+        yield documents.Batch(
+            [ids[d] for d in rows], [texts[d] for d in rows], times=[times[d] for d in rows]
+        )
