@@ -65,7 +65,7 @@ class Intake:
             )
         self.newest = max(self.newest, int(numbers.max()))
         if self.width.dated:
-            self._latest = np.concatenate([self._latest, numbers])[-_BELIEVED:]
+            self._latest = np.concatenate([self._latest, numbers[-_BELIEVED:]])[-_BELIEVED:]
         over = self.closed if self.width.dated else NEVER
         late = numbers <= over
         if late.any():
