@@ -1,6 +1,7 @@
 """The page of a tracker in a real browser: silent, within its width, marks that open their evidence."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,21 @@ def test_complete_without_scripts(visit):  # noqa: F811
     page.locator(".change summary").first.click()
     assert page.locator(".change .evidence").first.is_visible()
     assert page.locator("button, input").count() == 0
+
+
+def test_changes_are_found_by_word_and_a_mark_opens_one_that_was_hidden(visit, tmp_path):  # noqa: F811
+    data = hostile_track()
+    one = data.changes[0]
+    changes = tuple(replace(one, number=n, date=f"{1950 + n}") for n in range(1, 11))
+    write_track(tmp_path / "many.html", replace(data, changes=changes))
+    page = visit(path=tmp_path / "many.html")
+    field = page.get_by_label("Find a change by word or date")
+    field.fill("1953")
+    assert page.locator(".change:visible").count() == 1
+    assert page.locator(".tools output").first.inner_text() == "1 of 10 changes"
+    field.fill("no such thing")
+    assert page.locator(".change:visible").count() == 0
+    page.locator("#rivers svg:visible a").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".change:visible").count() == 1
+    assert page.said == []

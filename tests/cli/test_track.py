@@ -338,3 +338,14 @@ def test_a_first_slice_that_is_too_small_is_told(invoke, news, tmp_path):
     assert "the first slice (2019-04-29), which has no more than 1 document for 6 topics" in said
     assert "first slice" not in invoke("track", news, *how).stderr
     assert "first slice" not in invoke("track", news, "--from", "a.bayou").stderr
+
+
+def test_a_last_slice_far_after_all_others_is_told(invoke, news, tmp_path):
+    rows = news.read_text().splitlines(keepends=True)
+    path = tmp_path / "typo.jsonl"
+    path.write_text("".join(rows) + json.dumps(json.loads(rows[0]) | {"when": "2124-05-01"}) + "\n")
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    said = invoke("track", path, *how).stderr
+    assert "The last slice (2124-05-01) is 5,228 slices after the one before" in said
+    assert "if that date is wrong" in said
+    assert "The last slice" not in invoke("track", news, *how).stderr

@@ -160,3 +160,27 @@ def test_terms_wait_for_enough_documents():
     waiting.meet(["d"], [1], 3, 3)
     assert waiting.forget(1) == 1
     assert list(waiting.docs) == ["d"], "the one met longest ago is forgotten"
+
+
+def test_one_wrong_date_of_far_ahead_does_not_end_all_slices_for_ever():
+    intake = Intake(parse_width("month"))
+    days = [f"2024-{m:02d}-{1 + d % 28:02d}" for m in range(1, 7) for d in range(150)]
+    days[200] = "2124-01-01"  # in February
+    sizes = {}
+    for day in days:  # one after the other, as a pipe brings them
+        intake.take(docs([day]))
+        while (due := intake.due()) is not None:
+            month = slice_name(due.start, due.end, intake.width, 0)
+            sizes[month] = sizes.get(month, 0) + due.corpus.n_docs
+        if day == days[440]:  # going on from a file makes no difference
+            again = Intake(intake.width)
+            again.restore(intake.arrays())
+            intake = again
+    assert sizes["2024-01"] == 150
+    assert sizes["2024-02"] == 50  # cut short
+    assert [sizes[f"2024-{m:02d}"] for m in (4, 5)] == [150, 150]
+    left = {number: sum(p.n_docs for p in parts) for number, parts in intake.waiting.items()}
+    assert sum(sizes.values()) + sum(left.values()) == len(days)  # nothing is lost
+    assert left[max(left)] <= 101  # the wrong one, and those that came before it was forgotten
+    old = {name: array for name, array in intake.arrays().items() if name != "intake.latest"}
+    Intake(intake.width).restore(old)  # a file of an earlier version

@@ -67,14 +67,14 @@ def _as_they_come(
 ) -> Iterator[documents.Batch]:
     held: list[documents.Batch] = []  # a document each
     arrived = model._intake.arrived if hasattr(model, "_intake") else 0
-    newest: int | None = None
+    before: int | None = None  # not the newest so far: one wrong date would hold up all others
     try:
         for one in documents.batches(source, 1):
             held.append(one)
             arrived += 1
             number = _number(one, width, arrived)
-            later = number is not None and newest is not None and number > newest
-            newest = number if newest is None or later else newest
+            later = number is not None and before is not None and number > before
+            before = before if number is None else number
             if later or len(held) == size:
                 yield _joined(held)
                 held = []

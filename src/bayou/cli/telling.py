@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 _FEWEST = 2  # documents a topic of the first slice
+_FAR = 24  # slices without documents before the last one, at least
 _LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
@@ -108,12 +109,18 @@ class Teller:
                 said += "(--set grace=1 would hold slices open for longer)"
         return said
 
-    def doubt(self) -> str | None:
-        """What is to be said of a first slice on which too little rests; later ones cannot mend it."""
+    def doubts(self) -> Iterator[str]:
+        """What is to be said of slices on which too little rests."""
         n, k = int(self.model.slices_.n_docs[0]), self.model.n_topics
+        far, last = _gap(self.model), self.model.slice_names_[-1]
+        if far > max(_FAR, self.model.state_.step):
+            yield (
+                f"The last slice ({last}) is {far:,} slices after the one before: if that date is wrong, "
+                "mend it, since all that follows would come late"
+            )
         if self.begun or n >= _FEWEST * k:
-            return None
-        return (
+            return
+        yield (
             f"All topics begin with the first slice ({self.model.slice_names_[0]}), which has no more than "
             f"{several(n, 'document')} for {several(k, 'topic')}; a longer --slice, later documents or a "
             "smaller -k would be surer"
@@ -209,6 +216,17 @@ def n_late(model: TopicTracker) -> int:
     """Documents so far that came when their slice was over, those that were left out among them."""
     intake = model._intake
     return int(model.slices_.n_late.sum()) + sum(intake.n_late.values()) + int(intake.n_dropped)
+
+
+def _gap(model: TopicTracker) -> int:
+    """Calendar slices from the last but one to the last."""
+    from bayou.data.calendar import parse_width, slice_numbers
+
+    width, starts = parse_width(model.slice_by), model.slices_.start[-2:]
+    if not width.dated or len(starts) < 2:
+        return 0
+    one, other = slice_numbers(starts.astype("datetime64[us]"), width).tolist()
+    return int(other - one)
 
 
 def several(n: int, what: str) -> str:

@@ -230,7 +230,7 @@ def _leave(
         for line in telling.topics_of(model):
             typer.echo(line)
     voice.say(teller.account())
-    if (doubt := teller.doubt()) is not None:
+    for doubt in teller.doubts():
         voice.say(doubt)
     if out is not None:
         _text_model(teller, source).save(out)

@@ -14,6 +14,7 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.growth import joined
 
 _KEPT = ("newest", "closed", "arrived", "clock")
+_BELIEVED = 100  # documents that must not contradict it before a date of far ahead is forgotten
 
 
 class Due(NamedTuple):
@@ -29,9 +30,10 @@ class Due(NamedTuple):
 class Intake:
     """Sorts documents into slices and gives out those that are over.
 
-    A calendar slice is over when a document of a slice more than ``grace`` later has come. A document whose
-    slice is over joins the oldest one that is still open (``late`` "next"), or is left out ("drop"). One
-    without a time has that of the document before it.
+    A calendar slice is over when a document of a slice more than ``grace`` later has come, among the latest
+    hundred: one wrong date of far ahead does not end all slices for ever. A document whose slice is over
+    joins the oldest one that is still open (``late`` "next"), or is left out ("drop"). One without a time
+    has that of the document before it.
     """
 
     def __init__(self, width: Width, grace: int = 0, late: str = "next") -> None:
@@ -39,6 +41,9 @@ class Intake:
         self.waiting: dict[int, list[Corpus]] = {}
         self.n_late: dict[int, int] = {}
         self.newest = self.closed = self.clock = NEVER
+        self._latest: npt.NDArray[np.int64] = np.zeros(
+            0, np.int64
+        )  # slices of the latest documents
         self.arrived = 0
         self.n_dropped = 0
 
@@ -57,6 +62,8 @@ class Intake:
         if corpus.ids is None or corpus.labels is not None or corpus.targets is not None:
             corpus = corpus.without_labels(names)
         self.newest = max(self.newest, int(numbers.max()))
+        if self.width.dated:
+            self._latest = np.concatenate([self._latest, numbers[-_BELIEVED:]])[-_BELIEVED:]
         over = self.closed if self.width.dated else NEVER
         late = numbers <= over
         if late.any():
@@ -64,12 +71,12 @@ class Intake:
                 self.n_dropped += int(late.sum())
                 corpus, numbers = corpus[~late], numbers[~late]
             else:
+                most = max(self._now(), over + 1)
                 open_ = min(
-                    [n for n in (*self.waiting, *numbers[~late].tolist()) if n > over],
+                    [n for n in (*self.waiting, *numbers[~late].tolist()) if over < n <= most],
                     default=over + 1,
                 )
                 self.n_late[open_] = self.n_late.get(open_, 0) + int(late.sum())
-                self.newest = max(self.newest, open_)
                 numbers = np.where(late, open_, numbers)
         for number in sorted({*numbers.tolist()}):
             mine = np.flatnonzero(numbers == number)
@@ -110,7 +117,11 @@ class Intake:
             return True
         if self.width.unit == "docs":
             return self.arrived >= (number + 1) * self.width.step
-        return number < self.newest - self.grace
+        return number < self._now() - self.grace
+
+    def _now(self) -> int:
+        """The slice that the latest documents have reached."""
+        return int(self._latest.max()) if len(self._latest) else NEVER
 
     def _bounds(self, number: int, corpus: Corpus) -> tuple[int, int]:
         if self.width.dated:
@@ -129,6 +140,7 @@ class Intake:
         out: dict[str, npt.NDArray[Any]] = {
             f"intake.{name}": np.array(getattr(self, name)) for name in (*_KEPT, "n_dropped")
         }
+        out["intake.latest"] = self._latest
         out["intake.late"] = np.array(sorted(self.n_late.items()), np.int64).reshape(-1, 2)
         numbers = sorted(self.waiting)
         if not numbers:
@@ -151,6 +163,8 @@ class Intake:
         try:
             for name in (*_KEPT, "n_dropped"):
                 setattr(self, name, int(arrays[f"intake.{name}"]))
+            latest = arrays.get("intake.latest", np.array([self.newest]))
+            self._latest = np.asarray(latest, np.int64).reshape(-1)[-_BELIEVED:]
             self.n_late = {int(n): int(late) for n, late in arrays["intake.late"]}
             if "intake.numbers" in arrays:
                 self._restore_documents(arrays)

@@ -20,24 +20,30 @@
   const table = document.querySelector(".index table");
   const words = (topic) => [...topic.querySelectorAll(".words bdi, .about bdi")].map((e) => e.textContent).join(" ").toLowerCase();
   const rows = table ? [...table.tBodies[0].rows] : [];
-  if (rows.length > 8) {
-    const input = make("input", { type: "search", placeholder: "Find a topic by word or number", "aria-label": "Find a topic by word or number" });
-    const told = make("output", { "aria-live": "polite" });
+  // A field above a list; fits(item, wanted) shows or hides an item and says whether it is one of those.
+  const finder = (list, items, label, fits, told) => {
+    const input = make("input", { type: "search", placeholder: label, "aria-label": label });
+    const output = make("output", { "aria-live": "polite" });
     const tools = make("div", { class: "tools" });
-    tools.append(input, told);
-    table.closest(".index").before(tools);
+    tools.append(input, output);
+    list.before(tools);
     input.addEventListener("input", () => {
       const wanted = input.value.trim().toLowerCase();
-      let found = 0;
-      for (const row of rows) {
-        const topic = document.getElementById("topic-" + row.dataset.topic);
-        const fits = !wanted || row.dataset.topic === wanted || words(topic).includes(wanted);
-        row.hidden = topic.hidden = !fits;
-        found += fits;
-      }
-      told.textContent = !wanted ? "" : found ? found + " of " + rows.length + " topics" : "No topic has “" + input.value.trim() + "” among its leading words.";
+      const found = items.filter((item) => fits(item, wanted)).length;
+      output.textContent = wanted ? told(found, input.value.trim()) : "";
     });
-  }
+  };
+  if (rows.length > 8) finder(table.closest(".index"), rows, "Find a topic by word or number", (row, wanted) => {
+    const topic = document.getElementById("topic-" + row.dataset.topic);
+    const fits = !wanted || row.dataset.topic === wanted || words(topic).includes(wanted);
+    row.hidden = topic.hidden = !fits;
+    return fits;
+  }, (found, said) => found ? found + " of " + rows.length + " topics" : "No topic has “" + said + "” among its leading words.");
+  const changes = [...document.querySelectorAll(".change")];
+  if (changes.length > 8) finder(document.querySelector(".changes"), changes, "Find a change by word or date", (change, wanted) => {
+    change.hidden = !change.textContent.toLowerCase().includes(wanted);
+    return !change.hidden;
+  }, (found, said) => found ? found + " of " + changes.length + " changes" : "No change speaks of “" + said + "”.");
 
   for (const head of table ? table.tHead.querySelectorAll("[data-sort]") : []) {
     const button = make("button", { type: "button" }, head.textContent);
@@ -64,7 +70,7 @@
   const open = () => {
     const aim = document.getElementById(location.hash.slice(1));
     for (const folded of aim && aim.matches(".topic") ? aim.querySelectorAll("details") : []) folded.open = true;
-    if (aim && aim.matches("details")) aim.open = true;
+    if (aim && aim.matches("details")) aim.open = !(aim.hidden = false);
   };
   addEventListener("hashchange", open);
   open();
