@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bayou import Corpus, TopicTracker
+from bayou.data.errors import DataError
 
 
 def blocks(n_docs, present, n_terms=12, seed=0):
@@ -69,3 +70,11 @@ def test_alerts_of_a_kind_that_there_is_not():
     assert model.alerts(["born", "rise"]) == []
     with pytest.raises(ValueError, match="kind must be one of 'drift', 'words'"):
         model.alerts("births")
+
+
+def test_a_fixed_topic_whose_terms_nobody_says():
+    corpus = Corpus.from_tokens([["a", "b"], ["b", "c"]] * 20)
+    with pytest.raises(DataError, match="none of the terms of the fixed topic 'f'"):
+        TopicTracker(n_topics=2, fixed={"f": {"zebra": 1.0}}).fit(corpus)
+    model = TopicTracker(n_topics=2, min_docs=2, fixed={"f": {"zebra": 1.0}}, random_state=0)
+    assert "zebra" in model.fit(corpus).vocabulary_

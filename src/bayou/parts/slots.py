@@ -158,6 +158,11 @@ def fixed_topics(given: Mapping[str, Any], names: Vocabulary | None, n_terms: in
             if names is None:
                 raise DataError(f"the fixed topic {name!r} names terms; the documents do not")
             at = np.array([names.get(term, -1) for term in topic], np.int64)
+            if len(at) and not (at >= 0).any():
+                raise DataError(
+                    f"none of the terms of the fixed topic {name!r} is in the first documents; give terms "
+                    "that are, or min_docs=2, with which those that are named have columns from the start"
+                )
             out[at[at >= 0], k] = np.array([*topic.values()], np.float64)[at >= 0]
         elif np.shape(topic) == (n_terms,):
             out[:, k] = topic

@@ -244,7 +244,7 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         (
             "Share",
             "Part of a slice's words that a topic has.",
-            "95 %, documents of the slice drawn anew 200 times.",
+            "95 %, as documents of the slice drawn anew would have it.",
         ),
         (
             "Changes its words",
