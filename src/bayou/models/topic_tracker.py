@@ -66,7 +66,7 @@ class TopicTracker(TrackedTopics):
         A few CVB0 passes and the mean of a few sampled sweeps; or sampled alone, documents against the
         counts of the sweep before or, exact, one token after the other.
     n_sweeps : int or None
-        Most CVB0 passes over a slice, or sweeps of a sampler. None is 5 passes, 30 over the first slice;
+        Most CVB0 passes over a slice, or sweeps of a sampler. None is 4 passes, 32 over the first slice;
         100 sweeps.
     burn_in : int or None
         Sweeps of a sampler before any is kept (None: half), in which alpha and beta are learned. Every

@@ -15,8 +15,8 @@ from bayou.parts.slots import State
 from bayou.parts.topics import F32, F64, Each, Pairs, topic_totals
 from bayou.parts.tracking import Here
 
-SWEEPS = {"fast": 5, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
-FROM_NOISE = 6  # times as many passes over a first slice, which has no memory to start at
+SWEEPS = {"fast": 4, "snapshot": 100, "gibbs": 100}  # over a slice, unless told
+FROM_NOISE = 8  # times as many passes over a first slice, which has no memory to start at
 FIRST_BETA = 0.01  # where learning it begins
 SPARE = 0.1  # most that a document expects of a spare topic beforehand, in tokens
 BIRTH = 0.5  # of an average topic's share: what a spare topic must have to be kept
