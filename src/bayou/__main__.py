@@ -1,6 +1,17 @@
-"""``python -m bayou`` is the command line."""
+"""``bayou`` and ``python -m bayou``: the command line."""
 
-from bayou.cli import app
+import sys
+
+
+def run() -> None:
+    """Read the verbs and run the one that is asked for; Ctrl-C while they are read ends it as well."""
+    try:
+        from bayou.cli import app
+    except KeyboardInterrupt:
+        print("bayou: interrupted; nothing was done", file=sys.stderr)
+        sys.exit(130)
+    app(prog_name="bayou")
+
 
 if __name__ == "__main__":
-    app(prog_name="bayou")
+    run()

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from bayou.__main__ import run
 from bayou.cli import interrupt
 from bayou.cli.voice import Voice
 
@@ -110,3 +111,18 @@ def test_a_job_that_ignores_ctrl_c_goes_on_ignoring_it():
     with interrupt.insisting(), interrupt.Brake(Voice()) as brake:
         signal.raise_signal(signal.SIGINT)
         assert not brake.pressed
+
+
+def test_one_that_comes_while_the_verbs_are_read(monkeypatch, capsys):
+    class Pressed:
+        def find_spec(self, name, path=None, target=None):
+            if name == "bayou.cli":
+                raise KeyboardInterrupt
+
+    for name in [name for name in sys.modules if name.split(".")[:2] == ["bayou", "cli"]]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Pressed(), *sys.meta_path])
+    with pytest.raises(SystemExit) as left:
+        run()
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "bayou: interrupted; nothing was done\n"
