@@ -183,8 +183,13 @@ def test_errors_of_shares_are_those_of_documents_drawn_anew():
     np.testing.assert_allclose(low, np.quantile(drawn, 0.025, axis=0), atol=0.012)
     np.testing.assert_allclose(high, np.quantile(drawn, 0.975, axis=0), atol=0.012)
     assert low[3] == high[3] == 0.0
-    ends = change.interval(np.array([1.0]), np.zeros(1))
-    assert np.isfinite(ends).all()
+    edges = np.array([1.0, 1.0 - 1e-15, 0.5, 1e-25, 0.0])
+    for error in (np.zeros(5), np.array([1e-9, 1e-3, 5.0, 1e-25, 0.0]), np.full(5, 0.1)):
+        low, high = change.interval(edges, error)
+        assert (low >= 0).all()
+        assert (low <= edges).all()
+        assert (edges <= high).all()
+        assert (high <= 1).all()
 
 
 def test_parts_of_the_divergence_are_told_by_word():

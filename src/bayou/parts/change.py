@@ -245,10 +245,12 @@ def shares(doc_topic: F32) -> tuple[F64, F64]:
 
 def interval(share: F64, error: F64) -> tuple[F64, F64]:
     """95 % of a share: its log-odds, 1.96 standard errors to both sides."""
-    inside = np.clip(share, 1e-12, 1.0 - 1e-12)
-    odds, reach = inside / (1.0 - inside), np.exp(1.96 * error / (inside * (1.0 - inside)))
+    inside = np.clip(share, 1e-300, 1.0 - 1e-12)
+    odds, width = inside / (1.0 - inside), 1.96 * error / (inside * (1.0 - inside))
+    reach = np.exp(np.minimum(width, 300.0))
     low, high = odds / (odds + reach), odds * reach / (1.0 + odds * reach)
-    return np.where(share > 0.0, low, 0.0), np.where(share > 0.0, high, 0.0)
+    high = np.where(share > 0.0, np.maximum(high, share), 0.0)
+    return np.minimum(low, share), high
 
 
 def middle(values: F64) -> float:
