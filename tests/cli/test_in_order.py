@@ -17,9 +17,9 @@ def written(path, days, more="", mode="w"):
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def read(path, size=7):
+def read(path, size=7, slice_by="day"):
     source = documents.Source(str(path), Columns("text", "", "", "when", "id"))
-    return in_order.batches(source, size, TopicTracker(slice_by="day"), Voice(True, False))
+    return in_order.batches(source, size, TopicTracker(slice_by=slice_by), Voice(True, False))
 
 
 DAYS = [f"2024-01-{1 + n // 4:02d}" for n in range(40)]
@@ -66,3 +66,16 @@ def test_a_file_that_must_be_sorted_need_not_fit_into_memory(tmp_path, monkeypat
         tracemalloc.stop()
     assert n == 800
     assert peak < path.stat().st_size / 4
+
+
+@pytest.mark.parametrize(
+    ("slice_by", "sizes"), [(5, [5, 5, 4]), ("day", [5, 4, 4, 1]), (None, [7, 7])], ids=str
+)
+def test_batches_of_a_pipe_end_with_slices_and_are_those_of_a_file_where_there_are_none(
+    tmp_path, monkeypatch, slice_by, sizes
+):
+    """A tracker that takes what comes as a slice must not be given single documents."""
+    written(tmp_path / "some.jsonl", list(enumerate(DAYS[:14])))
+    with (tmp_path / "some.jsonl").open() as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        assert [len(batch.texts) for batch in read("-", slice_by=slice_by)] == sizes

@@ -95,6 +95,8 @@ def _as_they_come(
 
 def _number(one: documents.Batch, width: Width, arrived: int) -> int | None:
     """The slice that a document opens or belongs to, where it is known."""
+    if width.unit == "call":
+        return None  # a batch is a slice
     if not width.dated:
         return arrived // width.step
     times = as_times(one.times or [None], 1)
