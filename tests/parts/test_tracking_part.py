@@ -1,5 +1,6 @@
 """Priors, memories and tests of change, each by itself."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,6 +33,17 @@ def every_term(n_terms):
     """A slice that has all terms of the model, one document each."""
     ends, terms = np.arange(n_terms + 1), np.arange(n_terms, dtype=np.int32)
     return tracking.here_of(Pairs(ends, terms, np.ones(n_terms, np.float32)), n_terms)
+
+
+def test_learning_beta_needs_room_for_cells_and_not_for_tokens():
+    counts, known = np.full((6, 2), 2e6, np.float32), tracking.flat_prior(6, 2, 0.1)
+    tracking.learned(known, np.ones((6, 2), np.float32), 6)  # compiled before it is measured
+    tracemalloc.start()
+    try:
+        tracking.learned(known, counts, 6)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_limits_of_strength_and_rho():
