@@ -287,3 +287,24 @@ def test_terms_and_topics_come_and_go():
     kept = slots.archived(more, 3)
     assert kept.archive_ids.tolist() == [7]
     assert slots.drop_archived(kept, 0).archive.shape == (14, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_falls_at_a_rate_is_what_the_definition_says(seed):
+    """The largest i with p_(i) <= level i / n; those that are not known count for nothing."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(30) ** rng.integers(1, 6)
+    p[rng.integers(0, 30, 4)] = np.nan
+    known = np.sort(p[np.isfinite(p)])
+    under = known[known <= 0.1 * np.arange(1, len(known) + 1) / len(known)]
+    most = under.max() if len(under) else -1.0
+    np.testing.assert_array_equal(change.rejected(p, 0.1), p <= most)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_medians_and_quantiles_of_a_few(n):
+    values = np.random.default_rng(n).normal(size=n)
+    assert change.middle(values) == pytest.approx(np.median(values))
+    for part in (0.0, 0.3, 0.95, 1.0):
+        expected = np.quantile(values, part)
+        assert change.between(np.sort(values), part) == pytest.approx(expected)
