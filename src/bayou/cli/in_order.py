@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from array import array
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -114,21 +114,22 @@ def _joined(ones: list[documents.Batch]) -> documents.Batch:
 
 def _sorted(source: documents.Source, size: int, clock: np.datetime64) -> Iterator[documents.Batch]:
     """By way of a file that is gone afterwards: the texts of all documents need not fit into memory."""
-    ends = [0]
+    ends = array("q", [0])
     with tempfile.TemporaryFile() as aside:
 
         def put_aside() -> Iterator[list[Any]]:
             for batch in documents.batches(source, _LOOK):
                 for id_, text in zip(batch.ids, batch.texts, strict=True):
-                    ends.append(ends[-1] + aside.write(json.dumps([str(id_), text]).encode()))
+                    both = json.dumps([str(id_), text], ensure_ascii=False)
+                    ends.append(ends[-1] + aside.write(both.encode("utf-8", "surrogatepass")))
                 yield _own(batch)
 
         times = filled(_joined_times(put_aside()), clock)
-        places, order = list(pairwise(ends)), np.argsort(times, kind="stable").tolist()
+        order = np.argsort(times, kind="stable")
         for at in range(0, len(order), size):
-            rows, pairs = order[at : at + size], []
-            for begin, end in (places[d] for d in rows):
-                aside.seek(begin)
-                pairs.append(json.loads(aside.read(end - begin)))
+            rows, pairs = order[at : at + size].tolist(), []
+            for d in rows:
+                aside.seek(ends[d])
+                pairs.append(json.loads(aside.read(ends[d + 1] - ends[d])))
             ids, texts = map(list, zip(*pairs, strict=True))
             yield documents.Batch(ids, texts, times=[times[d] for d in rows])
