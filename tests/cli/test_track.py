@@ -276,6 +276,8 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
     assert invoke("track", news, *how, "--set", "fixed=fixed.json").stdout.count("(mine)") == 1
     (tmp_path / "bayou.toml").write_text("[track.set.fixed]\nmine = {dakime = 3}\n")
     assert "(mine)" in invoke("track", news, *how).stdout
+    (tmp_path / "bayou.toml").write_text("[track.set.fixed]\nmine = {dakime = 2024-05-31}\n")
+    assert "the fixed topic 'mine' needs weights" in invoke("track", news, *how, code=2).stderr
 
 
 @pytest.mark.parametrize(

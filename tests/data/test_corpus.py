@@ -288,3 +288,11 @@ def test_a_corpus_without_its_labels():
     assert corpus.without_labels(("1", "2")).ids == ("1", "2")
     with pytest.raises(DataError, match="1 entries for 2 documents"):
         corpus.without_labels(("1",))
+
+
+def test_whole_counts_are_those_of_the_tokens():
+    corpus = Corpus.from_matrix([[1.4, 0, 2.5], [0.4, 3, 0]])
+    with pytest.warns(FractionalCountsWarning):
+        assert corpus.whole_counts().tolist() == [1, 2, 0, 3]
+    with pytest.raises(DataError, match=r"document 1 holds term 0 1e.10 times"):
+        Corpus.from_matrix([[1, 0], [1e10, 0]]).whole_counts()

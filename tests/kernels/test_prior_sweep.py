@@ -170,3 +170,22 @@ def test_rows_that_are_smoothed_and_how_far_they_moved():
     np.testing.assert_allclose(totals, counts.sum(axis=0), rtol=1e-6)
     gap = float(np.abs(counts - other).sum())
     assert prior_sweep.moved(counts, other) == pytest.approx(gap, rel=1e-5)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 1e-8, 1e-12])
+@pytest.mark.parametrize("n_topics", [1, 4])
+def test_a_token_is_one_token_where_next_to_nothing_but_itself_speaks_for_its_topic(beta, n_topics):
+    """Its own part of the sum is taken out, and what is left is beyond single precision."""
+    indptr, terms = np.array([0, 6, 12]), np.arange(12, dtype=np.uint32)
+    z = (np.arange(12) % n_topics).astype(np.uint16)
+    z[:5] = 0
+    chain = sampler.make_chain(Tokens(indptr, terms), 12, 5)
+    prior, alpha = np.full((12, n_topics), beta), np.full(n_topics, 0.01, np.float32)
+    known = tracking.Prior(prior, prior.sum(axis=0), np.ones(n_topics), beta)
+    n_vk, n_dk = np.zeros((12, n_topics), np.float32), np.zeros((2, n_topics), np.float32)
+    with Workers(1) as workers:
+        rows, own = tracking.standing_rows(z, chain, known, prior.astype(np.float32), workers.each)
+    args = (z, (indptr, terms), chain.ids, 0, 2, rows, own, alpha, 5, 1, n_vk, n_dk)
+    prior_sweep.expected_sweep(*args)
+    np.testing.assert_allclose(n_vk.sum(axis=1), np.ones(12), rtol=1e-5)
+    np.testing.assert_allclose(n_dk.sum(axis=1), [6, 6], rtol=1e-5)

@@ -78,3 +78,9 @@ def test_a_fixed_topic_whose_terms_nobody_says():
         TopicTracker(n_topics=2, fixed={"f": {"zebra": 1.0}}).fit(corpus)
     model = TopicTracker(n_topics=2, min_docs=2, fixed={"f": {"zebra": 1.0}}, random_state=0)
     assert "zebra" in model.fit(corpus).vocabulary_
+
+
+def test_counts_that_cannot_be_written_out_are_told():
+    counts = np.array([[1e11, 0, 1], [0, 1, 2], [3, 3, 3]])
+    with pytest.raises(DataError, match=r"document 0 holds term 0 1e.11 times"):
+        TopicTracker(n_topics=2).fit(counts)

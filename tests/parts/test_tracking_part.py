@@ -1,5 +1,6 @@
 """Priors, memories and tests of change, each by itself."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,6 +33,17 @@ def every_term(n_terms):
     """A slice that has all terms of the model, one document each."""
     ends, terms = np.arange(n_terms + 1), np.arange(n_terms, dtype=np.int32)
     return tracking.here_of(Pairs(ends, terms, np.ones(n_terms, np.float32)), n_terms)
+
+
+def test_learning_beta_needs_room_for_cells_and_not_for_tokens():
+    counts, known = np.full((6, 2), 2e6, np.float32), tracking.flat_prior(6, 2, 0.1)
+    tracking.learned(known, np.ones((6, 2), np.float32), 6)  # compiled before it is measured
+    tracemalloc.start()
+    try:
+        tracking.learned(known, counts, 6)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_limits_of_strength_and_rho():
@@ -275,3 +287,24 @@ def test_terms_and_topics_come_and_go():
     kept = slots.archived(more, 3)
     assert kept.archive_ids.tolist() == [7]
     assert slots.drop_archived(kept, 0).archive.shape == (14, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_falls_at_a_rate_is_what_the_definition_says(seed):
+    """The largest i with p_(i) <= level i / n; those that are not known count for nothing."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(30) ** rng.integers(1, 6)
+    p[rng.integers(0, 30, 4)] = np.nan
+    known = np.sort(p[np.isfinite(p)])
+    under = known[known <= 0.1 * np.arange(1, len(known) + 1) / len(known)]
+    most = under.max() if len(under) else -1.0
+    np.testing.assert_array_equal(change.rejected(p, 0.1), p <= most)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_medians_and_quantiles_of_a_few(n):
+    values = np.random.default_rng(n).normal(size=n)
+    assert change.middle(values) == pytest.approx(np.median(values))
+    for part in (0.0, 0.3, 0.95, 1.0):
+        expected = np.quantile(values, part)
+        assert change.between(np.sort(values), part) == pytest.approx(expected)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
-from itertools import chain
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,9 @@ def batches(
 ) -> Iterator[documents.Batch]:
     """Batches in the order of calendar slices.
 
-    A file is looked through first: one that is in order is then read batch by batch, one that is not as a
-    whole. What comes through a pipe can be read only once, and comes as it comes: there a batch ends with the
-    document that ends a slice, so that its alerts need not wait for others.
+    A file is looked through first: one that is in order is then read batch by batch, one that is not is
+    sorted on disk. What comes through a pipe can be read only once, and comes as it comes: there a batch ends
+    with the document that ends a slice, so that its alerts need not wait for others.
     """
     width = parse_width(model.slice_by)
     if not (
@@ -32,7 +34,8 @@ def batches(
     ):
         yield from _as_they_come(source, size, width, model)
         return
-    times = _times(source, width, model)
+    clock = np.datetime64(model._intake.clock if hasattr(model, "_intake") else NEVER, "us")
+    times = _times(source, width, clock)
     if times is None:
         yield from documents.batches(source, size)
         return
@@ -40,26 +43,29 @@ def batches(
     if (numbers[1:] >= numbers[:-1]).all():
         at = 0
         for batch in documents.batches(source, size):
-            yield batch._replace(times=list(times[at : at + len(batch.texts)]))
+            mine = list(times[at : at + len(batch.texts)])
             at += len(batch.texts)
+            yield batch._replace(times=mine + _own(batch)[len(mine) :])  # some may have been added
         return
-    voice.say(f"{source.path} is not in the order of time: it is read as a whole and sorted")
-    yield from _sorted(source, size, times)
+    voice.say(f"{source.path} is not in the order of time: it is sorted first")
+    yield from _sorted(source, size, clock)
 
 
-def _times(source: documents.Source, width: Width, model: Any) -> Times | None:
+def _own(batch: documents.Batch) -> list[Any]:
+    return batch.times or [np.datetime64("NaT", "us")] * len(batch.texts)
+
+
+def _times(source: documents.Source, width: Width, clock: np.datetime64) -> Times | None:
     """The times of all documents of a file, those that lack one with the one before; None for no dates."""
     if not width.dated or not os.path.isfile(source.path):
         return None
-    missing = np.datetime64("NaT", "us")
-    found = [
-        batch.times or [missing] * len(batch.texts) for batch in documents.batches(source, _LOOK)
-    ]
-    times = as_times(list(chain(*found)), sum(map(len, found)))
-    if np.isnat(times).all():
-        return None
-    clock = model._intake.clock if hasattr(model, "_intake") else NEVER
-    return filled(times, np.datetime64(clock, "us"))
+    times = _joined_times(_own(batch) for batch in documents.batches(source, _LOOK))
+    return None if np.isnat(times).all() else filled(times, clock)
+
+
+def _joined_times(found: Iterable[list[Any]]) -> Times:
+    parts = [as_times(some, len(some)) for some in found]
+    return np.concatenate(parts)
 
 
 def _as_they_come(
@@ -89,6 +95,8 @@ def _as_they_come(
 
 def _number(one: documents.Batch, width: Width, arrived: int) -> int | None:
     """The slice that a document opens or belongs to, where it is known."""
+    if width.unit == "call":
+        return None  # a batch is a slice
     if not width.dated:
         return arrived // width.step
     times = as_times(one.times or [None], 1)
@@ -104,13 +112,24 @@ def _joined(ones: list[documents.Batch]) -> documents.Batch:
     )
 
 
-def _sorted(source: documents.Source, size: int, times: Times) -> Iterator[documents.Batch]:
-    whole = list(documents.batches(source, _LOOK))
-    ids = list(chain.from_iterable(batch.ids for batch in whole))
-    texts = list(chain.from_iterable(batch.texts for batch in whole))
-    order = np.argsort(times, kind="stable").tolist()
-    for at in range(0, len(order), size):
-        rows = order[at : at + size]
-        yield documents.Batch(
-            [ids[d] for d in rows], [texts[d] for d in rows], times=[times[d] for d in rows]
-        )
+def _sorted(source: documents.Source, size: int, clock: np.datetime64) -> Iterator[documents.Batch]:
+    """By way of a file that is gone afterwards: the texts of all documents need not fit into memory."""
+    ends = array("q", [0])
+    with tempfile.TemporaryFile() as aside:
+
+        def put_aside() -> Iterator[list[Any]]:
+            for batch in documents.batches(source, _LOOK):
+                for id_, text in zip(batch.ids, batch.texts, strict=True):
+                    both = json.dumps([str(id_), text], ensure_ascii=False)
+                    ends.append(ends[-1] + aside.write(both.encode("utf-8", "surrogatepass")))
+                yield _own(batch)
+
+        times = filled(_joined_times(put_aside()), clock)
+        order = np.argsort(times, kind="stable")
+        for at in range(0, len(order), size):
+            rows, pairs = order[at : at + size].tolist(), []
+            for d in rows:
+                aside.seek(ends[d])
+                pairs.append(json.loads(aside.read(ends[d + 1] - ends[d])))
+            ids, texts = map(list, zip(*pairs, strict=True))
+            yield documents.Batch(ids, texts, times=[times[d] for d in rows])

@@ -29,7 +29,7 @@ _HINT = "--set"
 def read(kind: type[Estimator], pairs: Iterable[str], table: Mapping[str, Any]) -> dict[str, Any]:
     """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml."""
     given = {
-        name: json.dumps(value) if isinstance(value, Mapping) else spelled(value)
+        name: json.dumps(value, default=str) if isinstance(value, Mapping) else spelled(value)
         for name, value in table.items()
     }
     for pair in pairs:

@@ -266,13 +266,20 @@ token_pattern
         ([0, 3, 3], [0, 0, 2])
         """
         counts = self.counts
+        times = self.whole_counts().astype(np.int64)
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
+        return ends[counts.indptr], np.repeat(counts.indices.astype(np.uint32), times)
+
+    def whole_counts(self) -> npt.NDArray[np.float32]:
+        """Counts as `tokens` rounds them, with its warning; what cannot be written out is refused."""
+        counts = self.counts
         whole = np.rint(counts.data)
         if (whole != counts.data).any():
             warnings.warn(
                 "fractional counts were rounded to whole tokens (half to even); "
                 "scale them first if that loses too much",
                 FractionalCountsWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if whole.size and whole.max() >= _MAX_COUNT:
             i = int(np.argmax(whole))
@@ -281,9 +288,7 @@ token_pattern
                 f"document {d} holds term {counts.indices[i]} {whole[i]:g} times; "
                 "that cannot be written out as tokens"
             )
-        times = whole.astype(np.int64)
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
-        return ends[counts.indptr], np.repeat(counts.indices.astype(np.uint32), times)
+        return whole
 
     def __len__(self) -> int:
         return self.n_docs

@@ -20,7 +20,8 @@ _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _SECONDS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?=$|[T ])", re.ASCII)  # also 2024/5/31
 _ZONE = re.compile(r"\s+([+-]\d{2}:?\d{2})$", re.ASCII)
-_MAIL = re.compile(r"([a-z]{3}, *)?\d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}.*", re.ASCII | re.IGNORECASE)
+_ZONES = r"( +([+-]\d{4}|ut|utc|gmt|z|[aecmp][sd]t))?( *\(.*\))?"  # that are known
+_MAIL = re.compile(r"(?i)([a-z]{3}, *)?\d\d? [a-z]{3} \d{4} \d\d:\d\d(:\d\d)?" + _ZONES, re.ASCII)
 _UNITS = (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)  # so large in seconds is the year 5138 or later
 
 
@@ -186,8 +187,8 @@ def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
 
     Accepted are datetime64 arrays, dates and datetimes (those with a time zone are moved to UTC),
     ISO strings and dates of mail and news feeds, bare years and months, and numbers: four-digit whole
-    numbers are years, those of eight digits dates (20240531), others seconds since 1970, or milliseconds,
-    microseconds or nanoseconds where seconds would be in a year after 5138.
+    numbers are years, those of eight and of fourteen digits dates (20240531, 20240531120000), others seconds
+    since 1970, or milliseconds, microseconds or nanoseconds where seconds would be in a year after 5138.
     """
     if isinstance(times, str | bytes) or not isinstance(times, Iterable):
         raise DataError(f"times must be one entry per document, got {times!r:.80}")
@@ -246,6 +247,8 @@ def _from_string(text: str) -> datetime:
         return datetime(int(text), 1, 1)
     if _MONTH.fullmatch(text):
         return datetime.fromisoformat(text + "-01")
+    if re.fullmatch(r"\d{14}", text, re.ASCII):  # as milliseconds it would be after 2286
+        return datetime.fromisoformat(f"{text[:8]}T{text[8:]}")
     if _SECONDS.fullmatch(text) and len(text) != 8:  # eight digits are a date: 20240531
         return _since_1970(float(text))
     try:
@@ -266,8 +269,8 @@ def _nearly_iso(text: str) -> datetime:
 def _from_number(number: float) -> datetime:
     if number.is_integer() and 1000 <= number <= 9999:
         return datetime(int(number), 1, 1)
-    if number.is_integer() and 10_000_000 <= number <= 99_999_999:
-        return datetime.fromisoformat(str(int(number)))
+    if number.is_integer() and (10**7 <= number < 10**8 or 10**13 <= number < 10**14):
+        return _from_string(str(int(number)))
     return _since_1970(number)
 
 

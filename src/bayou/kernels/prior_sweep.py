@@ -13,9 +13,10 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.em import cavity_docs, cavity_terms
 from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
-from bayou.kernels.token import count_document, pick, shift, sum_of, weigh_fixed_into
+from bayou.kernels.token import count_document, fixed_weights_into, pick, shift, sum_of
 
 _ONE = np.float32(1.0)
+_EPSILON = np.float32(2.0**-23)  # what single precision can tell from one
 
 
 @fast_jit
@@ -133,12 +134,12 @@ def expected_sweep(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, terms_
         for i in range(indptr[d], indptr[d + 1]):
             old, v = z[i], terms[i]
             doc_row[old] -= _ONE
-            total = weigh_fixed_into(weight, doc_row, alpha, rows, v)
+            fixed_weights_into(weight, doc_row, alpha, rows, v)
             full = rows[v, old]
-            change = max(full - own[old], np.float32(0.0)) / (_ONE - own[old]) - full
-            change *= doc_row[old] + alpha[old]
-            weight[old] += change
-            total += change
+            # summed afterwards: what a token alone had of its term may be all but a trace of the sum
+            rest = max(full - own[old], _EPSILON * full) / max(_ONE - own[old], _EPSILON)
+            weight[old] = (doc_row[old] + alpha[old]) * rest
+            total = sum_of(weight, 0, weight.size)
             at += GOLDEN
             k = pick(weight, np.float32(unit(at)) * total)
             _add_shares(terms_out, v, docs_out, d, weight, _ONE / total)

@@ -40,10 +40,16 @@ def weigh_into(weight, doc_row, alpha, term_topic, v, beta, topic, vbeta):
 
 
 @fast_jit
-def weigh_fixed_into(weight, doc_row, alpha, rows, v):
-    """Weights of all topics for a token of term v against fixed rows; gives their sum."""
+def fixed_weights_into(weight, doc_row, alpha, rows, v):
+    """Weights of all topics for a token of term v against fixed rows."""
     for k in range(weight.size):
         weight[k] = (doc_row[k] + alpha[k]) * rows[v, k]
+
+
+@fast_jit
+def weigh_fixed_into(weight, doc_row, alpha, rows, v):
+    """The same; gives their sum."""
+    fixed_weights_into(weight, doc_row, alpha, rows, v)
     return sum_of(weight, 0, weight.size)
 
 

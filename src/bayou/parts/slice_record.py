@@ -40,8 +40,7 @@ def learned(
         return None
     counts = terms.counts(due.corpus)
     corpus = due.corpus if counts is due.corpus.counts else Corpus.from_matrix(counts)
-    if corpus.is_fractional:
-        corpus.tokens()  # warns
+    corpus.whole_counts()  # warns, or refuses what no tokens can be made of
     pairs = topics.pairs_of(corpus.counts)
     if state is None or not state.usual.any():
         fixed = fixed_topics(p.fixed or {}, terms.names, corpus.n_terms)

@@ -143,7 +143,8 @@ def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
     totals, held = topic_totals(counts)[free], prior.mass[free] - n_terms * prior.beta
     if not totals.sum() > 0:
         return prior
-    n, b = np.empty(int(totals.sum())), np.empty(int(totals.sum()))
+    room = min(int(totals.sum()), counts.size)  # for cells that have anything
+    n, b = np.empty(room), np.empty(room)
     m = prior_sweep.list_cells(n, b, counts, prior.rows, prior.gain)
     for _ in range(N_STEPS):
         rise = prior_sweep.rise(n[:m], b[:m], beta - prior.beta)
