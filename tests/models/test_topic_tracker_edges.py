@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from bayou import Corpus, TopicTracker
 from bayou.data.errors import DataError
@@ -84,3 +85,11 @@ def test_counts_that_cannot_be_written_out_are_told():
     counts = np.array([[1e11, 0, 1], [0, 1, 2], [3, 3, 3]])
     with pytest.raises(DataError, match=r"document 0 holds term 0 1e.11 times"):
         TopicTracker(n_topics=2).fit(counts)
+
+
+def test_documents_that_wait_are_not_those_of_the_caller():
+    counts = csr_array(np.random.default_rng(0).poisson(1.0, (30, 12)).astype(np.float32))
+    model = TopicTracker(n_topics=2, slice_by=40, random_state=0).partial_fit(counts)
+    n_tokens = counts.sum()
+    counts.data[:] = 9.0
+    assert model.flush().slices_.n_tokens.tolist() == [n_tokens]

@@ -80,7 +80,8 @@ class Intake:
                 numbers = np.where(late, open_, numbers)
         for number in sorted({*numbers.tolist()}):
             mine = np.flatnonzero(numbers == number)
-            part = corpus if len(mine) == corpus.n_docs else corpus[mine]
+            # what waits is ours: the caller may go on to use the arrays
+            part = corpus if self.width.unit == "call" else corpus[mine]
             self.waiting.setdefault(number, []).append(part)
 
     def _numbers(self, corpus: Corpus) -> npt.NDArray[np.int64]:
