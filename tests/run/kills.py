@@ -120,8 +120,17 @@ def alive(pid, folder, before):
     return None
 
 
-def disturbed(folder, begin, words, n_kills, moments, draw):
-    """Run to the end through so many kills: a few while it starts, most of them all along."""
+def written(folder):
+    """Lines of what has come out."""
+    out = Path(folder, "out.jsonl")
+    return out.read_bytes().count(b"\n") if out.exists() else 0
+
+
+def disturbed(folder, begin, words, n_kills, n_docs, moments, draw):
+    """Run to the end through so many kills: a few while it starts, most of them all along.
+
+    Where more has come out than its share of the kills, the machine is faster than it was: moments get shorter.
+    """
     killed, (idle, step) = 0, moments
     while killed < n_kills:
         before = newest(folder)
@@ -131,7 +140,8 @@ def disturbed(folder, begin, words, n_kills, moments, draw):
         else:
             code = alive(pid, folder, before)
             if code is None:
-                code = ended(pid, draw.uniform(0.0, 1.8 * step))
+                ahead = written(folder) * n_kills > killed * n_docs
+                code = ended(pid, draw.uniform(0.0, (0.2 if ahead else 1.8) * step))
         if code is not None:
             assert code == 0, Path(folder, "log").read_text()[-2000:]
             break
@@ -180,7 +190,8 @@ def compare(base, n_docs=2400, block=64, n_kills=20, real=False, seed=0):
     ):  # where the machine was faster than it had been, once more, in smaller steps
         shutil.rmtree(torn, ignore_errors=True)
         torn.mkdir()
-        killed = disturbed(torn, begin, words, n_kills, (idle, step), random.Random(seed))
+        moments = idle, step
+        killed = disturbed(torn, begin, words, n_kills, n_docs, moments, random.Random(seed))
         step *= 0.7
     one, other = outcome(whole), outcome(torn)
     rows = [json.loads(line) for line in other["out.jsonl"].splitlines()]
