@@ -129,7 +129,7 @@ def written(folder):
 def disturbed(folder, begin, words, n_kills, n_docs, moments, draw):
     """Run to the end through so many kills: a few while it starts, most of them all along.
 
-    Where more has come out than its share of the kills, the machine is faster than it was: moments get shorter.
+    Where more has come out than its share of the kills, the machine is faster than it was: moments are short.
     """
     killed, (idle, step) = 0, moments
     while killed < n_kills:
