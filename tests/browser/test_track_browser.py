@@ -41,8 +41,8 @@ def test_a_mark_opens_its_evidence_by_mouse_and_by_key(visit):  # noqa: F811
     assert not page.locator(f"{aim} .evidence").is_visible()
     mark.focus()
     page.keyboard.press("Enter")
+    page.locator(f"{aim} .evidence").wait_for(state="visible")
     assert page.evaluate("location.hash") == aim
-    assert page.locator(f"{aim} .evidence").is_visible()
     assert page.locator(f"{aim} .docs li").count() >= 1
     page.get_by_role("button", name="Dark").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 23, 25)"
@@ -71,5 +71,6 @@ def test_changes_are_found_by_word_and_a_mark_opens_one_that_was_hidden(visit, t
     assert page.locator(".change:visible").count() == 0
     page.locator("#rivers svg:visible a").first.focus()
     page.keyboard.press("Enter")
+    page.locator(".change:visible").first.wait_for()
     assert page.locator(".change:visible").count() == 1
     assert page.said == []
