@@ -286,6 +286,7 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
         (("--set", "slice_by=week"), "slice_by has a flag: --slice"),
         (("--set", "on_alert=x"), "on_alert has a flag: --on-alert"),
         (("--set", "fixed=x"), "fixed must be JSON such as"),
+        (("--set", "strength=some"), "strength must be a number of pseudo-tokens or 'estimate'"),
         (("--alerts", "a.csv"), "a.csv would hold JSON lines"),
     ],
 )
@@ -312,6 +313,36 @@ def test_a_pipe_is_told_of_at_once_and_what_it_brought_is_kept(process, news, tm
     assert 1 <= kept.n_waiting_ <= 5  # those that were read by then
     n = 200 + kept.n_waiting_
     assert f"documents behind the first {n} go on with --from a.bayou" in said
+
+
+def test_a_bad_line_of_a_pipe_ends_it_and_loses_nothing_that_came_before(invoke, news, tmp_path):
+    lines = news.read_text().splitlines(keepends=True)
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    torn = "".join(lines[:205]) + '{"text": \n' + "".join(lines[205:])
+    done = invoke("track", "-", *how, "-o", "a.bayou", input=torn, code=1)
+    assert "line 206" in done.stderr
+    assert "documents behind the first 205 go on with --from a.bayou" in done.stderr
+    kept = bayou.load(tmp_path / "a.bayou").estimator_
+    assert (kept.state_.n_seen, kept.n_waiting_) == (200, 5)
+    (tmp_path / "torn.jsonl").write_text(torn)
+    assert "line 206" in invoke("track", "torn.jsonl", *how, "-o", "b.bayou", code=1).stderr
+    assert not (tmp_path / "b.bayou").exists()  # a file can be mended and read again
+    early = "".join(lines[:3]) + "[]\n"
+    assert "line 4" in invoke("track", "-", *how, "-o", "b.bayou", input=early, code=1).stderr
+
+
+def test_documents_without_names_are_numbered_through_all_files(invoke, news, tmp_path):
+    rows = [json.loads(line) for line in news.read_text().splitlines()]
+    for name, some in (("one", rows[:120]), ("two", rows[120:])):
+        lines = [json.dumps({"text": row["text"], "when": row["when"]}) for row in some]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    how = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
+    invoke("track", "one.jsonl", *how, "-o", "a.bayou")
+    invoke("track", "two.jsonl", "--from", "a.bayou", "--alerts", "a.jsonl")
+    told = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    named = {int(name) for alert in told for name in alert["docs"]}
+    assert named
+    assert min(named) > 120
 
 
 def test_the_report_of_a_tracker_that_was_saved(invoke, news, tmp_path):

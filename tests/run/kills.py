@@ -92,14 +92,14 @@ def started(folder, words):
     return made.pid
 
 
-def ended(pid, seconds):
-    """The exit code of a child that ends within so many seconds, else None."""
+def ended(pid, seconds, enough=lambda: False):
+    """The exit code of a child that ends within so many seconds and before it has done enough, else None."""
     until = time.monotonic() + seconds
     while True:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() >= until:
+        if time.monotonic() >= until or enough():
             return None
         time.sleep(0.001)
 
@@ -121,27 +121,32 @@ def alive(pid, folder, before):
 
 
 def written(folder):
-    """Lines of what has come out."""
+    """Bytes of what has come out."""
     out = Path(folder, "out.jsonl")
-    return out.read_bytes().count(b"\n") if out.exists() else 0
+    return out.stat().st_size if out.exists() else 0
 
 
-def disturbed(folder, begin, words, n_kills, n_docs, moments, draw):
+def disturbed(folder, begin, words, n_kills, size, moments, draw):
     """Run to the end through so many kills: a few while it starts, most of them all along.
 
-    Where more has come out than its share of the kills, the machine is faster than it was: moments are short.
+    However fast the machine is, the documents must last to the end: a child is killed at the latest when more
+    than a kill's share of ``size`` bytes has come out, and after much more the next kills come as it starts.
     """
     killed, (idle, step) = 0, moments
     while killed < n_kills:
         before = newest(folder)
-        pid, code = begin(folder, words), None
-        if draw.random() < 0.2:
-            code = ended(pid, draw.uniform(0.0, 1.2 * idle))
+        most = (killed + 2) * size / (n_kills + 10)
+        pid = begin(folder, words)
+        if written(folder) > most or draw.random() < 0.2:
+            code = ended(
+                pid, draw.uniform(0.0, 1.2 * idle), lambda before=before: newest(folder) != before
+            )
         else:
             code = alive(pid, folder, before)
             if code is None:
-                ahead = written(folder) * n_kills > killed * n_docs
-                code = ended(pid, draw.uniform(0.0, (0.2 if ahead else 1.8) * step))
+                code = ended(
+                    pid, draw.uniform(0.0, 1.8 * step), lambda most=most: written(folder) > most
+                )
         if code is not None:
             assert code == 0, Path(folder, "log").read_text()[-2000:]
             break
@@ -191,7 +196,8 @@ def compare(base, n_docs=2400, block=64, n_kills=20, real=False, seed=0):
         shutil.rmtree(torn, ignore_errors=True)
         torn.mkdir()
         moments = idle, step
-        killed = disturbed(torn, begin, words, n_kills, n_docs, moments, random.Random(seed))
+        size = len(before["out.jsonl"])
+        killed = disturbed(torn, begin, words, n_kills, size, moments, random.Random(seed))
         step *= 0.7
     one, other = outcome(whole), outcome(torn)
     rows = [json.loads(line) for line in other["out.jsonl"].splitlines()]

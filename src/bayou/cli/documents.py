@@ -34,6 +34,16 @@ class Source(NamedTuple):
     max_line_bytes: int = MAX_LINE_BYTES
     label_separator: str | None = None
     usual: Mapping[str, str] | None = None  # columns to look for first where none is named
+    n_before: int = 0  # documents that came earlier, from another file: numbers go on behind them
+
+    @property
+    def once(self) -> bool:
+        """Whether what was read is gone: standard input, a pipe."""
+        return (
+            not builtin.meant(self.path)
+            and not os.path.isfile(self.path)
+            and not os.path.isdir(self.path)
+        )
 
 
 class Batch(NamedTuple):
@@ -171,7 +181,7 @@ def flags(source: Source) -> list[str]:
 
 
 def batches(source: Source, size: int, skip: int = 0, first: int | None = None) -> Iterator[Batch]:
-    """Documents ``size`` at a time, after ``skip`` of them; without names they are numbered from 1.
+    """Documents ``size`` at a time, after ``skip`` of them; without names they are numbered.
 
     ``first`` is how many come at the first time, if not ``size``.
     """
@@ -186,7 +196,8 @@ def batches(source: Source, size: int, skip: int = 0, first: int | None = None) 
         first = None
         found = {name: list(values) for name, values in table.fields().items()}
         _forget(table)
-        ids = found.get("ids") or list(range(at + 1, at + 1 + len(some)))
+        number = source.n_before + at + 1
+        ids = found.get("ids") or list(range(number, number + len(some)))
         yield Batch(ids, some, found.get("labels"), found.get("targets"), found.get("times"))
         at, empty = at + len(some), False
     if empty:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bayou.cli import builtin, documents, interrupt
+from bayou.cli import documents, interrupt
 from bayou.cli.voice import Voice
 from bayou.data.calendar import NEVER, Times, Width, filled, parse_width, slice_numbers
+from bayou.data.errors import DataError
 from bayou.data.fields import as_times
 
 _LOOK = 4096  # documents at a time while only their dates are looked at
@@ -29,9 +30,7 @@ def batches(
     with the document that ends a slice, so that its alerts need not wait for others.
     """
     width = parse_width(model.slice_by)
-    if not (
-        builtin.meant(source.path) or os.path.isfile(source.path) or os.path.isdir(source.path)
-    ):
+    if source.once:
         yield from _as_they_come(source, size, width, model)
         return
     clock = np.datetime64(model._intake.clock if hasattr(model, "_intake") else NEVER, "us")
@@ -84,9 +83,10 @@ def _as_they_come(
             if later or len(held) == size:
                 yield _joined(held)
                 held = []
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, DataError) as end:
         if held:  # read, and nobody could bring them again
-            interrupt.heard()
+            if isinstance(end, KeyboardInterrupt):
+                interrupt.heard()
             yield _joined(held)
         raise
     if held:

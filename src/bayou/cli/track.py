@@ -146,19 +146,27 @@ def track(  # one parameter a flag
     dated = isinstance(model.slice_by, str)
     columns = Columns(text or "text", "", "", time if time is not None or dated else "", id)
     source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
-    source = remembered.beside(before, source, text)
+    n_before = model._intake.arrived if hasattr(model, "_intake") else 0
+    source = remembered.beside(before, source, text)._replace(n_before=n_before)
     teller = telling.Teller(model, vectorizer, alerts, hooks, voice)
-    with interrupt.termed():
-        stopped = teller.follow(source, keep_open)
-    if stopped and not hasattr(model, "state_"):
-        raise KeyboardInterrupt
+    end: BaseException | None = None
+    try:
+        with interrupt.termed():
+            if teller.follow(source, keep_open):
+                end = KeyboardInterrupt()
+    except DataError as error:
+        if not source.once:
+            raise
+        end = error  # what came before it cannot be brought again
+    if end is not None and not hasattr(model, "state_"):
+        raise end
     _leave(teller, source, report, out, title, voice)
-    if stopped:
-        if out is not None:
-            voice.say(
-                f"Stopped; documents behind the first {teller.n_docs:,} go on with --from {out}"
-            )
+    if end is not None and out is not None:
+        voice.say(f"Stopped; documents behind the first {teller.n_docs:,} go on with --from {out}")
+    if isinstance(end, KeyboardInterrupt):
         raise typer.Exit(INTERRUPTED)
+    if end is not None:
+        raise end
 
 
 def _check_unsaid(ctx: typer.Context) -> None:

@@ -34,6 +34,10 @@ def check(p: SimpleNamespace) -> None:
     number("level", p.level, 0.0, 1.0)
     number("min_effect", p.min_effect, 0.0, 1.0)
     number("min_tokens", p.min_tokens, 0.0)
+    if isinstance(p.strength, str) and p.strength != "estimate":
+        raise ValueError(
+            f"strength must be a number of pseudo-tokens or 'estimate'; got {p.strength!r:.60}"
+        )
     if p.strength is not None and p.strength != "estimate":
         number("strength", p.strength, 0.0)
     if p.fixed_strength is not None:

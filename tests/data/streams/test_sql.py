@@ -133,6 +133,20 @@ def test_keys_of_text_come_in_the_order_of_their_column(tmp_path, overlap):
     assert source.ended
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_keys_that_the_database_takes_for_the_same_are_refused_where_a_page_ends(tmp_path, size):
+    db = Lite(tmp_path)
+    db.execute("CREATE TABLE docs (no TEXT COLLATE NOCASE, text TEXT)")
+    for key in ("a", "b", "B", "c"):
+        db.execute("INSERT INTO docs VALUES (%s, 'x')", (key,))
+    source, _ = ends(db)
+    source.begin(None, [])
+    if size == 1:
+        source.read(size, 0.0)
+    with pytest.raises(DataError, match=r"two rows have the no '[bB]', or ones .*--key"):
+        source.read(size, 0.0)
+
+
 def test_a_table_of_answers_belongs_to_one_stream(db, tmp_path):
     fill(db, [1, 2])
     once(db, tmp_path)

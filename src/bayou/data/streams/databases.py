@@ -29,6 +29,9 @@ class Database(Protocol):
     def keyless(self, table: str, key: str) -> int:
         """Rows without a key."""
 
+    def alike(self, table: str, key: str, value: Any) -> int:
+        """Rows whose key the database takes for the same as a value."""
+
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
 
@@ -74,6 +77,11 @@ class Sqlite:
         """Rows without a key."""
         text = f"SELECT count(*) FROM {_quoted(table)} WHERE {_quoted(key)} IS NULL"
         return int(self._db.execute(text).fetchone()[0])
+
+    def alike(self, table: str, key: str, value: Any) -> int:
+        """Rows whose key the database takes for the same as a value."""
+        text = f"SELECT count(*) FROM {_quoted(table)} WHERE {_quoted(key)} = :value"
+        return int(self._db.execute(text, {"value": value}).fetchone()[0])
 
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
@@ -158,6 +166,10 @@ class Alchemy:
     def keyless(self, table: str, key: str) -> int:
         """Rows without a key."""
         return self._count(table, self._key(table, key).is_(None))
+
+    def alike(self, table: str, key: str, value: Any) -> int:
+        """Rows whose key the database takes for the same as a value."""
+        return self._count(table, self._key(table, key) == value)
 
     def _count(self, table: str, which: Any) -> int:
         count = self._sa.select(self._sa.func.count()).select_from(self._table(table)).where(which)

@@ -86,7 +86,15 @@ class SqlSource(Source):
             late = self._overlap and isinstance(self._after, int) and isinstance(key, int)
             self._after = max(self._after, key) if late else key
             items.append(Item(f"{self.name}, {self._key} {key}", row, ""))
+        self._check_apart(items)
         return items
+
+    def _check_apart(self, items: Sequence[Item]) -> None:
+        """No row may hide behind the end of a page: to a database 'a' and 'A' may be the same."""
+        if items and isinstance(self._after, str):
+            alike = self._asked(lambda: self._db.alike(self._table, self._key, self._after))
+            if alike > 1:
+                raise DataError(self._same(self._after))
 
     def _keys(self, rows: Sequence[Row]) -> list[Any]:
         """The keys of rows, in which a place can be told from every other."""
@@ -101,12 +109,15 @@ class SqlSource(Source):
                     "with --key"
                 )
             if keys and key == keys[-1]:
-                raise DataError(
-                    f"{self.name}: two rows have the {self._key} {key!r:.80}, and a position between them "
-                    "could not be told; name a column with --key whose values all differ"
-                )
+                raise DataError(self._same(key))
             keys.append(key)
         return keys
+
+    def _same(self, key: Any) -> str:
+        return (
+            f"{self.name}: two rows have the {self._key} {key!r:.80}, or ones taken for the same, and a "
+            "position between them could not be told; name a column with --key whose values all differ"
+        )
 
     def lag(self) -> int | None:
         """Rows that are still to be read."""
