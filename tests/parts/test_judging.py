@@ -64,3 +64,26 @@ def test_what_was_not_tested_stays_as_it_was():
     after = judging.noted(state, found, 0.3)
     assert after.alarmed.tolist() == [1, 0, 1]
     assert after.leaning.tolist() == [0, 1, 0]
+
+
+def test_surprising_documents_are_no_news_where_there_were_as_many_before():
+    nan, n = np.nan, 3
+    state = judging.State(**dict.fromkeys(judging.State._fields))
+    state = state._replace(
+        ids=np.arange(n), alarmed=np.zeros(n, int), leaning=np.zeros(n, int), ratios=np.zeros(0),
+        swings=np.zeros(0), surprise=np.zeros(0),
+    )  # fmt: skip
+    found = judging.Judged(**dict.fromkeys(judging.Judged._fields))._replace(
+        p_drift=np.full(n, nan), drifted=np.zeros(n, bool), p_share=np.full(n, nan),
+        swung=np.zeros(n, int), emerged=np.zeros(2, bool), ratios=np.zeros(0), swings=np.zeros(0),
+    )  # fmt: skip
+    assert judging.surprising(state) == judging.UPPER
+    scores = np.linspace(5.0, 7.0, 101)
+    for _ in range(6):  # all documents of a slice are more surprising than those of the one before
+        state = judging.noted(state, found._replace(surprise=np.append(scores, nan)), 0.5)
+        scores = scores + 0.5
+    assert len(state.surprise) == 2 + judging.N_RECENT
+    assert 0.4 < judging.surprising(state) < 0.6
+    for _ in range(6):  # and then as much as ever
+        state = judging.noted(state, found._replace(surprise=scores), 0.5)
+    assert judging.surprising(state) < 0.07

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayou.kernels import slices
-from bayou.parts import change, lineage, slots
+from bayou.parts import change, judging, lineage, slots
 from bayou.parts.lineage import Event
 from bayou.parts.slice_step import Step
 from bayou.parts.topics import F32, F64, I64, Pairs
@@ -192,7 +192,7 @@ def _of_surprise(step: Step, here: Slice) -> list[Alert]:
     return [
         Alert(
             here.number, here.date, "surprise", -1,
-            tuple(here.term(int(v)) for v in best if lift[v] > 0), (), 0.05, share,
+            tuple(here.term(int(v)) for v in best if lift[v] > 0), (), judging.surprising(step.before), share,
             float("nan"), float("nan"), judged.p_surprise,
             tuple(here.doc_names[d] for d in worst[:N_DOCS]),
         )

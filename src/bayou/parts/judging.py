@@ -35,7 +35,7 @@ RISEN = 1.5  # times as many documents as expected: the least that makes a term 
 N_RECENT = 4  # slices whose scores judge the next ones
 FEW = 3.0  # standard deviation of log-odds that a single document leaves open
 AT_REST = 0.03  # share of a document's tokens that move in a step: then its likelihood is known
-UPPER = 0.05  # share of documents that are called surprising in usual slices
+UPPER = 0.05  # least share of documents that are called surprising in usual slices
 
 
 class Judged(NamedTuple):
@@ -224,7 +224,7 @@ def _terms_p(
 
 
 def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64, float]:
-    """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual 5 %)."""
+    """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual ones)."""
     pairs, rows = here.pairs, filled(before[:, : len(state.ids)])
     alpha = np.zeros(rows.shape[1])
     alpha[: len(state.ids)] = state.alpha
@@ -239,11 +239,20 @@ def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64,
         return surprise, float("nan")
     over = int((spoken > state.surprise[1]).sum())
     # the limit is itself a quantile of about as many documents
-    certainty = 1.0 / state.doc_doubt
-    shape = np.array([UPPER * certainty]), np.array([(1.0 - UPPER) * certainty])
+    certainty, share = 1.0 / state.doc_doubt, surprising(state)
+    shape = np.array([share * certainty]), np.array([(1.0 - share) * certainty])
     tail, at = np.ones(1), np.zeros(1, np.int64)
     quiet.upper_tails(tail, at, np.array([float(over)]), len(spoken), *shape)
     return surprise, float(tail[0]) if over else 1.0
+
+
+def surprising(state: State) -> float:
+    """Share of documents that are usually over the limit.
+
+    While the words of a stream become more from slice to slice, its documents are more surprising all along.
+    """
+    recent = state.surprise[2:]
+    return max(UPPER, min(change.middle(recent), 1.0 - UPPER)) if len(recent) else UPPER
 
 
 def pooled(state: State, judged: Judged, tokens: F64) -> F64:
@@ -278,7 +287,10 @@ def noted(state: State, judged: Judged, rho: float) -> State:
     surprise = state.surprise
     if len(spoken):
         now = np.array([spoken.mean(), change.between(np.sort(spoken), 1.0 - UPPER)])
-        surprise = now if not len(surprise) else (1.0 - rho) * surprise + rho * now
+        if len(surprise):
+            recent = np.append(surprise[2:], (spoken > surprise[1]).mean())[-N_RECENT:]
+            now = np.concatenate([(1.0 - rho) * surprise[:2] + rho * now, recent])
+        surprise = now
     return state._replace(
         ratios=np.concatenate([state.ratios, judged.ratios])[-most:],
         swings=np.concatenate([state.swings, judged.swings])[-most:],

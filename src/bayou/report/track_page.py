@@ -154,7 +154,8 @@ def test_of(change: Change) -> str:
         )
     if change.kind == "surprise":
         return (
-            f"{percent(change.after)} of the documents are as surprising as the usual 5 %; p {p}."
+            f"{percent(change.after)} of the documents are over the limit of what is surprising, usually "
+            f"{percent(change.before)}; p {p}."
         )
     if change.kind in ("rise", "fall"):
         return f"Log-odds against their usual course; p {p}."
@@ -282,7 +283,8 @@ def _methods(data: TrackData) -> list[tuple[str, str, str]]:
         ),
         (
             "Fits no topic",
-            "Documents less probable under the memory than 95 % of the usual ones are.",
+            "More documents than in recent slices are less probable under the memory than 95 % of the usual "
+            "ones are.",
             "Beta-binomial over documents, p under 0.01.",
         ),
     ]
