@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from bayou import LDA, Corpus, OnlineLDA
-from bayou.models.lda import prepare
+from bayou.models.lda import prepared
 from bayou.parts import fast, sampler, schedule, topics
 from bayou.run.shards import Workers
 from corpora import Bench, load
@@ -123,7 +123,7 @@ def run_fast(bench: Bench, n_topics: int, seed: int) -> Curve:
     p = LDA(n_topics=n_topics, beta=BETA)._parameters()
     with Workers(1) as workers:
         begun = cpu()
-        setup = prepare(bench.train, p, seed, workers.each)
+        setup = prepared(bench.train, p, seed, workers.each)
         state = fast.start(setup, curve.alpha, BETA)
         spent = cpu() - begun
         while state.phase != fast.DONE:

@@ -287,7 +287,7 @@ class LDA(TopicEstimator):
         saved: checkpoints.Saver,
         each: Each,
     ) -> tuple[Posterior, int]:
-        setup = _prepared(corpus, p, self.seed_, each)
+        setup = prepared(corpus, p, self.seed_, each)
         sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
         begin = self._resumed(fast.State, corpus, saved, sizes)
         if begin is None:
@@ -425,7 +425,7 @@ def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:
     return state, Info(state.step, max(most, state.step), phase, score, 0.0)
 
 
-def _prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
+def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
     """What the fast inference works on: documents in keyed order, and those kept out in halves."""
 
     def split(guard: Pairs) -> tuple[Pairs, Pairs]:
