@@ -16,7 +16,7 @@ def fast_functions():
     for path in sorted(Path(inspect.getfile(kernels)).parent.glob("*.py")):
         for node in ast.parse(path.read_text()).body:
             marks = getattr(node, "decorator_list", ())
-            if any(getattr(mark, "id", "") == "fast_jit" for mark in marks):
+            if any(getattr(getattr(mark, "func", mark), "id", "") == "fast_jit" for mark in marks):
                 yield pytest.param(node, id=f"{path.stem}.{node.name}")
 
 

@@ -17,25 +17,27 @@ where B and t_old come from a plain step just before. Sums then have two factori
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
 
-Rows are passed as (matrix, row number): a view for each pair would cost as much as a short row.
+Rows are passed as (matrix, row number): a view for each pair would cost as much as a short row. Where a
+document reads its rows several times they are laid out first, with topics that have nothing up to whole
+vector instructions. The room for them is made in the kernel itself and what works on it is put in its place
+(``forceinline``): of arrays that come from elsewhere the compiler does not know that they do not overlap.
 """
 
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import GOLDEN, INIT, key, unit
-from bayou.kernels.token import sum_of
+from bayou.kernels.token import LANES, sum_of
 
 
-@fast_jit
+@fast_jit(forceinline=True)
 def _spread_into(theta, n_d, alpha, inv_topic):
-    """theta_k = (n_dk + alpha_k) / (n_k + V beta); gives its sum."""
-    for k in range(theta.size):
+    """theta_k = (n_dk + alpha_k) / (n_k + V beta)."""
+    for k in range(alpha.size):
         theta[k] = (n_d[k] + alpha[k]) * inv_topic[k]
-    return sum_of(theta, 0, theta.size)
 
 
-@jit
+@jit(forceinline=True)
 def _clear(acc):
     for k in range(acc.size):
         acc[k] = np.float32(0.0)
@@ -44,7 +46,7 @@ def _clear(acc):
 @fast_jit
 def _dot(a, matrix, i):
     total = np.float32(0.0)
-    for k in range(a.size):
+    for k in range(matrix.shape[1]):
         total += a[k] * matrix[i, k]
     return total
 
@@ -53,6 +55,41 @@ def _dot(a, matrix, i):
 def _axpy(acc, r, matrix, i):
     for k in range(acc.size):
         acc[k] += r * matrix[i, k]
+
+
+@jit
+def longest(indptr, lo, hi):
+    """Pairs of the document among lo .. hi that has most of them."""
+    most = 0
+    for d in range(lo, hi):
+        most = max(most, indptr[d + 1] - indptr[d])
+    return most
+
+
+@jit(forceinline=True)
+def _leave(theta, i, mine):
+    """Row i, as wide as the matrix is."""
+    for k in range(theta.shape[1]):
+        theta[i, k] = mine[k]
+
+
+@fast_jit(forceinline=True)
+def _plain_step(acc, th, ratio, packed, pairs, d, start, scale, floor, width):
+    """The sums of a document over its rows, which are laid out; gives the sum of its ratios."""
+    indptr, _, counts = pairs
+    _clear(acc)
+    total, at = np.float32(0.0), 0
+    for j in range(indptr[d], indptr[d + 1]):
+        t = np.float32(0.0)
+        for k in range(width):
+            t += th[k] * packed[at + k]
+        r = counts[j] / (scale * t + floor)
+        for k in range(width):
+            acc[k] += r * packed[at + k]
+        ratio[j - start] = r
+        total += r
+        at += width
+    return total
 
 
 @fast_jit
@@ -65,44 +102,67 @@ def plain_docs(
     ``theta`` and entries of ``ratio`` are counted from document ``first``. The true counts are
     ``scale * term_topic``: an online pass decays all rows by changing one number.
     """
-    indptr, terms, counts = pairs
+    indptr, terms, _ = pairs
     alpha, inv_topic = prior
-    n_topics = alpha.size
-    acc = np.empty(n_topics, np.float32)
-    start = indptr[first]
+    n_topics, start = alpha.size, indptr[first]
+    width = (n_topics + LANES - 1) // LANES * LANES
+    acc, th = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    packed = np.zeros(longest(indptr, lo, hi) * width, np.float32)
     for d in range(lo, hi):
-        th, n_d = theta[d - first], doc_topic[d]
-        for _ in range(n_inner):
-            floor = beta * _spread_into(th, n_d, alpha, inv_topic)
-            _clear(acc)
-            total = np.float32(0.0)
-            for j in range(indptr[d], indptr[d + 1]):
-                r = counts[j] / (scale * _dot(th, term_topic, terms[j]) + floor)
-                _axpy(acc, r, term_topic, terms[j])
-                ratio[j - start] = r
-                total += r
-            total *= beta
+        n_d, at = doc_topic[d], 0
+        for j in range(indptr[d], indptr[d + 1]):
+            v = terms[j]
             for k in range(n_topics):
-                n_d[k] = th[k] * (scale * acc[k] + total)
+                packed[at + k] = term_topic[v, k]
+            at += width
+        for _ in range(n_inner):
+            _spread_into(th, n_d, alpha, inv_topic)
+            floor = beta * sum_of(th, 0, width)
+            total = _plain_step(acc, th, ratio, packed, pairs, d, start, scale, floor, width)
+            for k in range(n_topics):
+                n_d[k] = th[k] * (scale * acc[k] + beta * total)
+        _leave(theta, d - first, th)
 
 
-@fast_jit
-def _cavity_dots(theta, sub, smooth, v):
-    """(sum theta m, sum sub m^2)."""
-    first, second = np.float32(0.0), np.float32(0.0)
-    for k in range(theta.size):
-        m = smooth[v, k]
-        first += theta[k] * m
-        second += sub[k] * m * m
-    return first, second
+@fast_jit(forceinline=True)
+def _first_step(acc, th, ratio_sub, packed, pairs, d, start, width):
+    """The sums of a plain step, and the ratio that a single token of each pair has."""
+    indptr, _, counts = pairs
+    _clear(acc)
+    at = 0
+    for j in range(indptr[d], indptr[d + 1]):
+        t = np.float32(0.0)
+        for k in range(width):
+            t += th[k] * packed[at + k]
+        ratio_sub[j - start] = min(counts[j], np.float32(1.0)) / t
+        r = counts[j] / t
+        for k in range(width):
+            acc[k] += r * packed[at + k]
+        at += width
 
 
-@fast_jit
-def _cavity_axpy(acc, acc_sub, r, q, smooth, v):
-    for k in range(acc.size):
-        m = smooth[v, k]
-        acc[k] += r * m
-        acc_sub[k] += q * m * m
+@fast_jit(forceinline=True)
+def _cavity_step(acc, acc_sub, th, sb, ratio, ratio_sub, packed, pairs, d, start, width):
+    """The sums of a step in which each token is seen without itself."""
+    indptr, _, counts = pairs
+    _clear(acc)
+    _clear(acc_sub)
+    at = 0
+    for j in range(indptr[d], indptr[d + 1]):
+        one, two = np.float32(0.0), np.float32(0.0)
+        for k in range(width):
+            m = packed[at + k]
+            one += th[k] * m
+            two += sb[k] * m * m
+        r = counts[j] / (one - ratio_sub[j - start] * two)
+        q = r * ratio_sub[j - start]
+        for k in range(width):
+            m = packed[at + k]
+            acc[k] += r * m
+            acc_sub[k] += q * m * m
+        ratio[j - start] = r
+        ratio_sub[j - start] = q
+        at += width
 
 
 @fast_jit
@@ -111,35 +171,31 @@ def cavity_docs(doc_topic, theta, sub, ratio, ratio_sub, pairs, first, lo, hi, s
 
     A count below one removes only itself, so that n_dk + alpha_k - e stays at least alpha_k.
     """
-    indptr, terms, counts = pairs
+    indptr, terms, _ = pairs
     alpha, inv_topic = prior
-    n_topics = alpha.size
-    acc = np.empty(n_topics, np.float32)
-    acc_sub = np.empty(n_topics, np.float32)
-    start = indptr[first]
+    n_topics, start = alpha.size, indptr[first]
+    width = (n_topics + LANES - 1) // LANES * LANES
+    acc, acc_sub = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    th, sb = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    packed = np.zeros(longest(indptr, lo, hi) * width, np.float32)
     for d in range(lo, hi):
-        th, sb, n_d = theta[d - first], sub[d - first], doc_topic[d]
-        _spread_into(th, n_d, alpha, inv_topic)
-        _clear(acc)
+        n_d, at = doc_topic[d], 0
         for j in range(indptr[d], indptr[d + 1]):
-            t = _dot(th, smooth, terms[j])
-            ratio_sub[j - start] = min(counts[j], np.float32(1.0)) / t
-            _axpy(acc, counts[j] / t, smooth, terms[j])
+            v = terms[j]
+            for k in range(n_topics):
+                packed[at + k] = smooth[v, k]
+            at += width
+        _spread_into(th, n_d, alpha, inv_topic)
+        _first_step(acc, th, ratio_sub, packed, pairs, d, start, width)
         for k in range(n_topics):
             n_d[k] = th[k] * acc[k]
             sb[k] = th[k] * inv_topic[k]
         _spread_into(th, n_d, alpha, inv_topic)
-        _clear(acc)
-        _clear(acc_sub)
-        for j in range(indptr[d], indptr[d + 1]):
-            first_dot, second_dot = _cavity_dots(th, sb, smooth, terms[j])
-            r = counts[j] / (first_dot - ratio_sub[j - start] * second_dot)
-            q = r * ratio_sub[j - start]
-            _cavity_axpy(acc, acc_sub, r, q, smooth, terms[j])
-            ratio[j - start] = r
-            ratio_sub[j - start] = q
+        _cavity_step(acc, acc_sub, th, sb, ratio, ratio_sub, packed, pairs, d, start, width)
         for k in range(n_topics):
             n_d[k] = max(th[k] * acc[k] - sb[k] * acc_sub[k], np.float32(0.0))
+        _leave(theta, d - first, th)
+        _leave(sub, d - first, sb)
 
 
 @fast_jit
@@ -150,14 +206,13 @@ def plain_terms(out, by_term, lo, hi, theta, ratio, term_topic, scale, beta, gai
     (row of theta, entry of ratio). ``out`` may be ``term_topic`` itself.
     """
     terms, termptr, rows, at = by_term
-    n_topics = theta.shape[1]
-    acc = np.empty(n_topics, np.float32)
+    acc = np.empty(theta.shape[1], np.float32)
     for i in range(lo, hi):
         _clear(acc)
         for j in range(termptr[i], termptr[i + 1]):
             _axpy(acc, ratio[at[j]], theta, rows[j])
         row, old = out[terms[i]], term_topic[terms[i]]
-        for k in range(n_topics):
+        for k in range(row.size):
             row[k] += gain * (scale * old[k] + beta) * acc[k]
 
 
@@ -165,9 +220,7 @@ def plain_terms(out, by_term, lo, hi, theta, ratio, term_topic, scale, beta, gai
 def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth, gain):
     """``out[v] += gain (m sum_d ratio theta - m^2 sum_d ratio_sub sub)``, the batch's terms lo .. hi."""
     terms, termptr, rows, at = by_term
-    n_topics = theta.shape[1]
-    acc = np.empty(n_topics, np.float32)
-    acc_sub = np.empty(n_topics, np.float32)
+    acc, acc_sub = np.empty(theta.shape[1], np.float32), np.empty(theta.shape[1], np.float32)
     for i in range(lo, hi):
         _clear(acc)
         _clear(acc_sub)
@@ -175,7 +228,7 @@ def cavity_terms(out, by_term, lo, hi, theta, sub, ratio, ratio_sub, smooth, gai
             _axpy(acc, ratio[at[j]], theta, rows[j])
             _axpy(acc_sub, ratio_sub[at[j]], sub, rows[j])
         row, m = out[terms[i]], smooth[terms[i]]
-        for k in range(n_topics):
+        for k in range(row.size):
             row[k] += gain * max(m[k] * acc[k] - m[k] * m[k] * acc_sub[k], np.float32(0.0))
 
 
@@ -278,12 +331,14 @@ def scvb0_docs(doc_topic, theta, ratio, pairs, first, lo, hi, term_topic, scale,
         for _ in range(n_passes):
             for j in range(indptr[d], indptr[d + 1]):
                 i += 1
-                floor = beta * _spread_into(th, n_d, alpha, inv_topic)
+                _spread_into(th, n_d, alpha, inv_topic)
+                floor = beta * sum_of(th, 0, alpha.size)
                 v = terms[j]
                 keep = np.float32((1.0 - (tau + i) ** -kappa) ** counts[j])
                 move = (np.float32(1.0) - keep) * length / (scale * _dot(th, term_topic, v) + floor)
                 for k in range(alpha.size):
                     n_d[k] = keep * n_d[k] + move * th[k] * (scale * term_topic[v, k] + beta)
-        floor = beta * _spread_into(th, n_d, alpha, inv_topic)
+        _spread_into(th, n_d, alpha, inv_topic)
+        floor = beta * sum_of(th, 0, alpha.size)
         for j in range(indptr[d], indptr[d + 1]):
             ratio[j - start] = counts[j] / (scale * _dot(th, term_topic, terms[j]) + floor)

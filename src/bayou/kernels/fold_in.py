@@ -7,86 +7,76 @@ n_k <- theta_k sum_v (c_v / theta . phi_v) phi_vk, theta_k = n_k + alpha_k. Each
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.em import longest
+from bayou.kernels.token import LANES
 
 MANY = 500  # topics from which it pays to drop those a document does not use
 USED = 0.01  # tokens
 
 
 @fast_jit
-def _step_all(n_d, theta, acc, pairs, d, topics, alpha):
-    """One step over all topics; gives how much the counts moved."""
-    indptr, terms, counts = pairs
-    n_topics = alpha.size
-    for k in range(n_topics):
+def _step(n_d, theta, acc, width, packed, pairs, d, alpha):
+    """One step over rows of ``width`` topics, laid out one after the other; gives how much moved."""
+    indptr, _, counts = pairs
+    for k in range(width):
         theta[k] = n_d[k] + alpha[k]
         acc[k] = np.float32(0.0)
+    at = 0
     for j in range(indptr[d], indptr[d + 1]):
-        v = terms[j]
         t = np.float32(0.0)
-        for k in range(n_topics):
-            t += theta[k] * topics[v, k]
+        for k in range(width):
+            t += theta[k] * packed[at + k]
         r = counts[j] / t
-        for k in range(n_topics):
-            acc[k] += r * topics[v, k]
-    for k in range(n_topics):
+        for k in range(width):
+            acc[k] += r * packed[at + k]
+        at += width
+    for k in range(width):
         acc[k] = theta[k] * acc[k]
     moved = np.float32(0.0)
-    for k in range(n_topics):
+    for k in range(width):
         moved += abs(acc[k] - n_d[k])
-    for k in range(n_topics):
+    for k in range(width):
         n_d[k] = acc[k]
     return moved
 
 
 @jit
-def _pack(packed, n_active, active, pairs, d, topics):
-    """Rows of the document's terms with the topics on the list only, one after the other."""
-    indptr, terms, _ = pairs
-    at = 0
-    for j in range(indptr[d], indptr[d + 1]):
-        v = terms[j]
-        for i in range(n_active):
-            packed[at + i] = topics[v, active[i]]
-        at += n_active
-
-
-@fast_jit
-def _step_few(n_d, theta, acc, active, n_active, packed, pairs, d, alpha):
-    """One step over the topics on the list, their rows packed; the others keep no counts."""
-    indptr, _, counts = pairs
-    for i in range(n_active):
-        theta[i] = n_d[active[i]] + alpha[active[i]]
-        acc[i] = np.float32(0.0)
-    at = 0
-    for j in range(indptr[d], indptr[d + 1]):
-        t = np.float32(0.0)
-        for i in range(n_active):
-            t += theta[i] * packed[at + i]
-        r = counts[j] / t
-        for i in range(n_active):
-            acc[i] += r * packed[at + i]
-        at += n_active
-    for i in range(n_active):
-        acc[i] = theta[i] * acc[i]
-    moved = np.float32(0.0)
-    for i in range(n_active):
-        moved += abs(acc[i] - n_d[active[i]])
-    for i in range(n_active):
-        n_d[active[i]] = acc[i]
-    return moved
-
-
-@jit
-def _list_used(active, n_d):
-    """Topics with more than `USED` tokens; the others are set to none. Gives their number."""
+def _list_used(active, n_d, n_topics):
+    """Topics with more than `USED` tokens, or all where none has; gives their number."""
     n = 0
-    for k in range(n_d.size):
+    for k in range(n_topics):
         if n_d[k] > USED:
             active[n] = k
             n += 1
-        else:
-            n_d[k] = np.float32(0.0)
+    if n == 0:
+        for k in range(n_topics):
+            active[k] = k
+        n = n_topics
     return n
+
+
+@jit
+def _settle_few(active, n_d, prior, theta, acc, packed, few, pairs, d, limits):
+    """Further steps with the topics alone that a document uses; the others keep no counts."""
+    n_rows = pairs[0][d + 1] - pairs[0][d]
+    n_topics, n_steps, least = limits
+    n_active, wide = _list_used(active, n_d, n_topics), n_d.size
+    width = (n_active + LANES - 1) // LANES * LANES
+    for j in range(n_rows):
+        for i in range(n_active):
+            few[j * width + i] = packed[j * wide + active[i]]
+        for i in range(n_active, width):
+            few[j * width + i] = np.float32(0.0)
+    for i in range(n_active):
+        n_d[i], prior[i] = n_d[active[i]], prior[active[i]]
+    for i in range(n_active, wide):
+        n_d[i], prior[i] = np.float32(0.0), np.float32(0.0)
+    for _ in range(n_steps):
+        if _step(n_d, theta, acc, width, few, pairs, d, prior) < least:
+            break
+    for i in range(n_active - 1, -1, -1):  # each to its place, which is no earlier
+        count, n_d[i] = n_d[i], np.float32(0.0)
+        n_d[active[i]] = count
 
 
 @jit
@@ -95,34 +85,38 @@ def em_rows(out, pairs, lo, hi, topics, alpha, max_iter, tol):
 
     Starts from counts spread evenly over the topics and stops when the counts moved by less than ``tol``
     of the document's length. With `MANY` topics or more, those that have found next to nothing after
-    three steps are dropped.
+    three steps are dropped. Every step reads a document's rows again, so they are laid out once, with topics
+    that have nothing up to whole vector instructions.
     """
-    indptr, _, counts = pairs
+    indptr, terms, counts = pairs
     n_topics = alpha.size
-    theta = np.empty(n_topics, np.float32)
-    acc = np.empty(n_topics, np.float32)
-    active = np.empty(n_topics, np.int32)
-    longest = 0
+    width = (n_topics + LANES - 1) // LANES * LANES
+    n_d, prior = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    theta, acc = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    active, room = np.empty(n_topics, np.int32), longest(indptr, lo, hi) * width
+    packed = np.zeros(room, np.float32)
+    few = np.empty(room if n_topics >= MANY else 0, np.float32)
     for d in range(lo, hi):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    packed = np.empty(longest * n_topics if n_topics >= MANY else 0, np.float32)
-    for d in range(lo, hi):
-        length = np.float32(0.0)
+        length, at = np.float32(0.0), 0
         for j in range(indptr[d], indptr[d + 1]):
             length += counts[j]
+            v = terms[j]
+            for k in range(n_topics):
+                packed[at + k] = topics[v, k]
+            at += width
         for k in range(n_topics):
-            out[d, k] = length / np.float32(n_topics)
-        n_active = 0
-        for step in range(max_iter if length > 0 else 0):
-            if step == 3 and n_topics >= MANY:
-                n_active = _list_used(active, out[d])
-                _pack(packed, n_active, active, pairs, d, topics)
-            if n_active > 0:
-                moved = _step_few(out[d], theta, acc, active, n_active, packed, pairs, d, alpha)
-            else:
-                moved = _step_all(out[d], theta, acc, pairs, d, topics, alpha)
-            if moved < tol * length:
+            n_d[k], prior[k] = length / np.float32(n_topics), alpha[k]
+        left = max_iter if length > 0 else 0
+        for _ in range(left if n_topics < MANY else min(left, 3)):
+            left -= 1
+            if _step(n_d, theta, acc, width, packed, pairs, d, prior) < tol * length:
+                left = 0
                 break
+        if left > 0 and n_topics >= MANY:
+            limits = n_topics, left, tol * length
+            _settle_few(active, n_d, prior, theta, acc, packed, few, pairs, d, limits)
+        for k in range(n_topics):
+            out[d, k] = n_d[k]
 
 
 @fast_jit

@@ -7,6 +7,7 @@ up to a factor, or (n_dk + a_k) phi_vk while the topics phi stand still.
 
 from bayou.kernels.compile import fast_jit, jit
 
+LANES = 8  # numbers that a processor works on at once
 BLOCK = 16  # weights are skipped by this many at a time when a draw looks for its topic
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.kernels import em, rng
+from bayou.kernels.token import LANES
 from bayou.parts.topics import F32, F64, I64, Each, PairIndex, Pairs, index_pairs, topic_totals
 
 
@@ -22,7 +23,7 @@ class Batch(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays for the largest batch, used again for every other."""
 
-    theta: F32  # documents x topics
+    theta: F32  # documents x topics, up to a whole number of `LANES`
     sub: F32
     ratio: F32  # one a pair
     ratio_sub: F32
@@ -42,9 +43,10 @@ def make_scratch(batches: list[Batch], n_topics: int) -> Scratch:
     """Room for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
     most = max((len(b.by_term.at) for b in batches), default=0)
+    width = n_topics + -n_topics % LANES
     return Scratch(
-        np.empty((docs, n_topics), np.float32),
-        np.empty((docs, n_topics), np.float32),
+        np.zeros((docs, width), np.float32),
+        np.zeros((docs, width), np.float32),
         np.empty(most, np.float32),
         np.empty(most, np.float32),
     )

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from bayou.kernels import em, fixed_sweep, fold_in
 from bayou.kernels.rng import FOLD_IN
+from bayou.kernels.token import LANES
 from bayou.posterior import MAX_STEPS, MOVED, proportions
 
 F32 = NDArray[np.float32]
@@ -33,7 +34,6 @@ class Each(Protocol):
 
 
 TOKEN_COST = 80.0  # nanoseconds that a sampled token takes, about
-LANES = 8  # numbers that a processor works on at once
 
 
 class Pairs(NamedTuple):
