@@ -364,6 +364,25 @@ def quiet(n_streams: int) -> None:
         corpus = corpus[np.random.default_rng(0).permutation(corpus.n_docs)[:6000]]
         model = TopicTracker(n_topics=20, slice_by=-(-corpus.n_docs // 12), random_state=0)
         print(_alarms(f"{name}, shuffled", [model.fit(corpus)]), flush=True)
+    for name in ("sotu", "newsarticles2017", "nyt_headlines", "arxiv_cs"):
+        corpus = load_corpus(name, vectorizer=Vectorizer(stop_words="english", min_df=1))
+        models = [_grown(corpus, seed) for seed in range(3)]
+        print(_alarms(f"{name}, shuffled, words as they come", models), flush=True)
+
+
+def _grown(corpus: Corpus, seed: int) -> TopicTracker:
+    """A tracker that meets the words of a corpus one after the other, as `bayou track` does."""
+    order = np.random.default_rng(seed).permutation(corpus.n_docs)[:6000]
+    size = -(-len(order) // 24)
+    model = TopicTracker(
+        n_topics=10, slice_by=size, min_docs=3, max_terms=50_000, random_state=seed
+    )
+    for at in range(0, len(order), 256):
+        some = corpus[order[at : at + 256]]
+        met = np.unique(some.counts.indices)
+        words = [some.vocabulary[int(v)] for v in met]
+        model.partial_fit(Corpus.from_matrix(some.counts[:, met], vocabulary=words))
+    return model.flush()
 
 
 def planted(first: int, n_streams: int) -> None:

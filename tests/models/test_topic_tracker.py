@@ -244,6 +244,24 @@ def test_shuffled_real_slices_are_quiet(name):
     assert max(found.values()) <= 3, found
 
 
+def test_documents_are_no_surprise_because_a_stream_is_young():
+    """Nothing changes, but words are met one after the other, as those of any text are."""
+    rng = np.random.default_rng(0)
+    usual = 1.0 / np.arange(1, 3001)
+    phi = np.array([rng.permutation(usual) + 0.2 * usual for _ in range(4)])
+    phi /= phi.sum(axis=1, keepdims=True)
+    words = np.array([f"w{v}" for v in range(phi.shape[1])])
+    model = TopicTracker(n_topics=4, slice_by=60, min_docs=3, random_state=0)
+    for theta in rng.dirichlet(np.full(4, 0.3), 20 * 60):
+        model.partial_fit(
+            Corpus.from_tokens([words[rng.choice(len(words), 40, p=theta @ phi)].tolist()])
+        )
+    told = {alert.slice for alert in model.flush().alerts("surprise")}
+    assert model.state_.step == 20
+    assert len(told) <= 1, told
+    assert len(model.vocabulary_) > 2 * model.slices_.n_docs[0]
+
+
 def test_a_burst_of_three_per_cent_is_found():
     """Five words that were never met take 3 % of one topic's tokens, N_k about 2 000."""
     rng = np.random.default_rng(2)

@@ -33,6 +33,7 @@ LEAST_SHARE = 1e-4  # log-odds of nothing are not defined
 FACTOR = 1.5  # least change of a share, up or down, that is told
 RISEN = 1.5  # times as many documents as expected: the least that makes a term emerge
 N_RECENT = 4  # slices whose scores judge the next ones
+FEWEST = 3  # slices that must have been scored before documents can be called surprising
 FEW = 3.0  # standard deviation of log-odds that a single document leaves open
 AT_REST = 0.03  # share of a document's tokens that move in a step: then its likelihood is known
 UPPER = 0.05  # least share of documents that are called surprising in usual slices
@@ -235,7 +236,7 @@ def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64,
     lengths = np.diff(ends)
     surprise = np.where(lengths > 0, -out / np.maximum(lengths, 1e-12), np.nan)
     spoken = surprise[np.isfinite(surprise)]
-    if not len(state.surprise) or not len(spoken):
+    if len(state.surprise) < 2 + FEWEST or not len(spoken):
         return surprise, float("nan")
     over = int((spoken > state.surprise[1]).sum())
     # the limit is itself a quantile of about as many documents
@@ -249,7 +250,8 @@ def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64,
 def surprising(state: State) -> float:
     """Share of documents that are usually over the limit.
 
-    While the words of a stream become more from slice to slice, its documents are more surprising all along.
+    While the words of a stream become more from slice to slice, its documents are more surprising all along:
+    so some slices are awaited, too.
     """
     recent = state.surprise[2:]
     return max(UPPER, min(change.middle(recent), 1.0 - UPPER)) if len(recent) else UPPER
