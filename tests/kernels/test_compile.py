@@ -2,6 +2,9 @@
 
 import ast
 import inspect
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +81,26 @@ def test_documents_have_the_same_topics_wherever_they_lie():
         em_rows(out, pairs, 0, 1, rows, alpha, 40, np.float32(1e-4))
         seen.add(out.tobytes())
     assert len(seen) == 1
+
+
+FIT = """
+import hashlib, numpy as np
+from bayou import LDA
+X = np.random.default_rng(0).poisson(0.4, (60, 80))
+model = LDA(n_topics=21, random_state=0, n_threads=1).fit(X)
+parts = model.components_, model.transform(X)
+print(hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest())
+"""
+
+
+def test_a_process_that_compiles_gives_what_one_with_a_cache_gives(tmp_path):
+    """The callee of a kernel must not be one function in the first and another in the second."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", FIT], env=env, capture_output=True, text=True, check=True
+        )
+        said.append(done.stdout)
+    assert list(tmp_path.rglob("*.nbi"))
+    assert said[0] == said[1]

@@ -224,11 +224,16 @@ class MarginRegressor(TopicRegressor, MarginEstimator, abstract=True):
         p.loss, p.width = "insensitive", p.epsilon
         self.seed_ = self._resolve_seed()
         cost = p.cost * known * weight[:, None]
-        _, seen = self._run(corpus, truth, cost, p, checkpoint, checkpoint_every)
+        apart = second_stage.kept_apart(known, self.seed_, p.refit)
+        shown = np.where(apart[:, None], 0.0, cost)
+        data, seen = self._run(corpus, truth, shown, p, checkpoint, checkpoint_every)
         strength = 1.0 / second_stage.RIDGE if p.word_residual == 0 else 1.0
         plan = second_stage.Plan(p.refit, strength, p.word_residual, False, self.seed_)
         names = np.arange(values.shape[1])
-        self.response_ = second_stage.regress(seen, names, (mean, deviation), plan)
+        seen = seen._replace(cost=cost[data.order].astype(np.float32))
+        self.response_ = second_stage.regress(
+            seen, names, (mean, deviation), plan, apart[data.order]
+        )
         return self
 
     def _checked_parameters(self) -> SimpleNamespace:

@@ -19,8 +19,8 @@ latent Dirichlet allocation. KDD 2013.
 
 Rows are passed as (matrix, row number): a view for each pair would cost as much as a short row. Where a
 document reads its rows several times they are laid out first, with topics that have nothing up to whole
-vector instructions. The room for them is made in the kernel itself and what works on it is put in its place
-(``forceinline``): of arrays that come from elsewhere the compiler does not know that they do not overlap.
+vector instructions. The room for them is made in the kernel itself: of arrays that come from elsewhere the
+compiler does not know that they do not overlap.
 """
 
 import numpy as np
@@ -30,14 +30,14 @@ from bayou.kernels.rng import GOLDEN, INIT, key, unit
 from bayou.kernels.token import LANES, sum_of
 
 
-@fast_jit(forceinline=True)
+@fast_jit
 def _spread_into(theta, n_d, alpha, inv_topic):
     """theta_k = (n_dk + alpha_k) / (n_k + V beta)."""
     for k in range(alpha.size):
         theta[k] = (n_d[k] + alpha[k]) * inv_topic[k]
 
 
-@jit(forceinline=True)
+@jit
 def _clear(acc):
     for k in range(acc.size):
         acc[k] = np.float32(0.0)
@@ -66,14 +66,14 @@ def longest(indptr, lo, hi):
     return most
 
 
-@jit(forceinline=True)
+@jit
 def _leave(theta, i, mine):
     """Row i, as wide as the matrix is."""
     for k in range(theta.shape[1]):
         theta[i, k] = mine[k]
 
 
-@fast_jit(forceinline=True)
+@fast_jit
 def _plain_step(acc, th, ratio, packed, pairs, d, start, scale, floor, width):
     """The sums of a document over its rows, which are laid out; gives the sum of its ratios."""
     indptr, _, counts = pairs
@@ -124,7 +124,7 @@ def plain_docs(
         _leave(theta, d - first, th)
 
 
-@fast_jit(forceinline=True)
+@fast_jit
 def _first_step(acc, th, ratio_sub, packed, pairs, d, start, width):
     """The sums of a plain step, and the ratio that a single token of each pair has."""
     indptr, _, counts = pairs
@@ -141,7 +141,7 @@ def _first_step(acc, th, ratio_sub, packed, pairs, d, start, width):
         at += width
 
 
-@fast_jit(forceinline=True)
+@fast_jit
 def _cavity_step(acc, acc_sub, th, sb, ratio, ratio_sub, packed, pairs, d, start, width):
     """The sums of a step in which each token is seen without itself."""
     indptr, _, counts = pairs

@@ -18,11 +18,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from bayou.data.supervision import Labels
+from bayou.kernels.rng import HELD_OUT, key, shuffled
 from bayou.parts import calibration
 from bayou.parts.topics import F32, F64
 from bayou.response import Response
 
 N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
+FEWEST, SPARED = 200, (40, 500)  # documents before some are kept apart: a twentieth, within these
 RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
 _ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
 
@@ -203,8 +205,24 @@ def _share(topic_part: F64, total: F64, kind: str) -> float:
     return float(topic_part[positive].sum() / max(total[positive].sum(), 1e-12))
 
 
-def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> Response:
-    """Weights and noise of a regression; ``scale`` = (mean, deviation) of the targets as they came."""
+def kept_apart(known: Any, seed: int, refit: bool) -> Any:
+    """Documents whose numbers the chain is not shown, so that how far predictions stray can be seen.
+
+    A number that has shaped topics is predicted better by them than any new one, even by topics that the
+    document itself has been taken out of. Few documents are needed; of `FEWEST` or less none is spared.
+    """
+    out, whole = np.zeros(len(known), bool), np.flatnonzero(known.all(axis=1))
+    if refit and len(whole) > FEWEST:
+        order = shuffled(len(whole), np.uint64(key(seed, HELD_OUT, 0, 0)))
+        out[whole[order[: np.clip(len(whole) // 20, *SPARED)]]] = True
+    return out
+
+
+def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan, apart: Any) -> Response:
+    """Weights and noise of a regression; ``scale`` = (mean, deviation) of the targets as they came.
+
+    The weights are those of all documents, the noise that of those that were kept ``apart``, if there are any.
+    """
     n_topics, n_tasks = seen.chain.shape
     weight = seen.cost.max(axis=1).astype(np.float64)
     weight /= max(float(weight.max()), 1e-300)
@@ -217,6 +235,8 @@ def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> R
         weights, words = both[:n_topics], both[n_topics:]
         if plan.q > 0:
             covariance, noise = covariance[:, :n_topics, :n_topics], _noise(found, y, weight, plan)
+        if apart.any():
+            noise = _strays(found, y, weight, apart, 1.0 / plan.strength)
     else:
         weights, intercept = seen.chain, np.zeros(n_tasks)
         gap = y - seen.zbar.astype(np.float64) @ weights
@@ -236,6 +256,13 @@ def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan) -> R
         covariance=covariance * (deviation[: len(covariance), None, None] ** 2), centre=centre,
         n_members=seen.n_members, **_beside(seen, words * deviation, plan.q),
     )  # fmt: skip
+
+
+def _strays(found: Any, y: F64, weight: F64, apart: Any, ridge: float) -> F64:
+    """Mean square of what predictions miss of documents ``apart``, by weights fitted without them."""
+    fitted, offset, *_ = fit_numbers(found[~apart], y[~apart], weight[~apart], ridge)
+    gap = y[apart] - (found[apart] @ fitted + offset)
+    return np.asarray(np.average(gap**2, axis=0, weights=weight[apart]), np.float64)
 
 
 def _noise(found: Any, y: F64, weight: F64, plan: Plan) -> F64:
