@@ -10,9 +10,9 @@ instructions, and whether arrays lie close to each other in memory decides which
 would then have two orders. Where weights are written and summed, the sum is a loop of its own
 (`token.sum_of`).
 
-What a kernel calls is put in its place (``forceinline``). Else a process that compiles would run the callee as it
-was compiled by itself, and one that reads the cache the copy in the caller's object, whose sums may have
-another order.
+What a kernel calls is put in its place (``forceinline``). Else a process that compiles would run the callee
+as it was compiled by itself, and one that reads the cache the copy in the caller's object, whose sums may
+have another order.
 """
 
 from functools import partial

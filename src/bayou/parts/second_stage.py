@@ -221,7 +221,7 @@ def kept_apart(known: Any, seed: int, refit: bool) -> Any:
 def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan, apart: Any) -> Response:
     """Weights and noise of a regression; ``scale`` = (mean, deviation) of the targets as they came.
 
-    The weights are those of all documents, the noise that of those that were kept ``apart``, if there are any.
+    The weights are those of all documents, the noise that of those that were kept ``apart``, if any were.
     """
     n_topics, n_tasks = seen.chain.shape
     weight = seen.cost.max(axis=1).astype(np.float64)
