@@ -28,7 +28,7 @@ def changed(data, *given):
     def change(topic, bin_, kind, before, after, words=("word",)):
         return replace(
             one, number=next(numbers), topic=data.topics[topic], bin=bin_, kind=kind, before=before,
-            after=after, words=words, early=False,
+            after=after, words=words, lead=words[0], early=False,
         )  # fmt: skip
 
     return replace(data, changes=tuple(change(*row) for row in given))

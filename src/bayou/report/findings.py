@@ -45,7 +45,7 @@ def weight(change: Change) -> float:
     """How much a reader would care: the size of the step, and of what kind it is."""
     if change.topic is None or change.kind not in _WORTH:
         return 0.0
-    if change.kind == "words" and is_number(change.words[0]):
+    if change.kind == "words" and is_number(change.lead):
         return 0.0  # a date, or a page
     return _WORTH[change.kind] * gain(change.before, change.after)
 
@@ -80,10 +80,10 @@ def _finding(change: Change, when: str) -> Finding:
     if change.kind == "drift":
         return Finding((f"{when} ", who, f" takes up {words}."), link)
     if change.kind == "words":
-        verb = "comes up" if len(change.words) == 1 else "come up"
-        first = "" if len(change.words) == 1 else "the first "
+        alone = len(change.words) == 1
+        said = f"{'comes' if alone else 'come'} up in {who}, {'' if alone else change.lead + ' '}in"
         shares = f"{percent(change.after)} of the documents; {percent(change.before)} before."
-        return Finding((f"{when} ", words, f" {verb} in {who}, {first}in {shares}"), link)
+        return Finding((f"{when} ", words, f" {said} {shares}"), link)
     if change.kind in ("born", "split"):
         said = f" {SAID[change.kind]}, with {percent(change.after)} of the words."
         return Finding((f"{when} ", who, said), link)

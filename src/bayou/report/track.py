@@ -71,7 +71,8 @@ class Change:
     other: Tracked | None
     then: tuple[str, ...]  # words that told the topic from others at that time
     early: bool  # while topics were still forming
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # numbers last
+    lead: str  # the one of them that shares of documents are of
     lost: tuple[str, ...]
     before: float
     after: float
@@ -273,6 +274,7 @@ def _change(
         then=then.words(alert.topic, alert.slice, fresh),
         early=early,
         words=tuple(shorten(word, 40) for word in sorted(alert.words, key=is_number)),
+        lead=shorten(alert.words[0], 40) if alert.words else "",
         lost=tuple(shorten(word, 40) for word in alert.lost),
         before=alert.before,
         after=alert.after,

@@ -102,7 +102,7 @@ def test_of(change: Change) -> str:
         )
     if change.kind == "words":
         return (
-            f"{change.words[0]}: in {percent(change.after)} of the documents, usually in "
+            f"{change.lead}: in {percent(change.after)} of the documents, usually in "
             f"{percent(change.before)}; p {p}, beta-binomial."
         )
     if change.kind == "surprise":
