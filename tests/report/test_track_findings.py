@@ -70,7 +70,16 @@ def test_findings_are_apart_in_time_where_there_are_many_slices(data):
     made = changed(
         data, (0, 3, "rise", 0.1, 0.4), (1, 4, "rise", 0.1, 0.3), (2, 40, "rise", 0.1, 0.2)
     )
-    assert links(replace(made, course=long)) == ["change-1", "change-3"]
+    assert links(replace(made, course=long, n_slices=48)) == ["change-1", "change-3"]
+
+
+def test_what_is_held_against_next_to_nothing_is_no_finding(data):
+    """The first large slice after a few documents has everything new."""
+    sizes = [2, 3, 3, 60, 60, 60]
+    made = changed(data, (0, 3, "words", 0.0, 0.9), (1, 4, "words", 0.0, 0.2))
+    made = replace(made, course=data.course._replace(n_docs=sizes))
+    assert links(made) == ["change-1", "change-2"]
+    assert links(made, most=1) == ["change-2"]
 
 
 def test_births_while_topics_are_forming_are_no_findings(data):

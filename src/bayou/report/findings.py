@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayou.report.text import percent
 from bayou.report.track import SAID, Change, TrackData
@@ -14,6 +15,7 @@ from bayou.report.track_words import is_number
 MOST = 5
 _FLOOR = 0.005  # share that anything may have had unnoticed
 _LEAST = 0.01  # weight of a change that is told although there is a greater one
+_GROUND = 0.1  # of the usual number of documents: nothing rests on fewer
 _WORTH = {
     "born": 1.0, "rise": 3.0, "words": 0.5, "split": 0.5, "revived": 0.5, "fall": 0.75, "dormant": 0.5,
     "drift": 0.05,
@@ -50,16 +52,25 @@ def weight(change: Change) -> float:
     return _WORTH[change.kind] * gain(change.before, change.after)
 
 
+def _ground(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far each slice can be news, from 0 to 1: by its documents, and by all that it is held against.
+
+    What a document's own slice usually has is enough of both; a tenth of it is nothing.
+    """
+    usual = (sizes @ sizes) / max(sizes.sum(), 1.0)
+    before = np.cumsum(sizes) - sizes
+    held = np.minimum(sizes, before) / max(usual, 1.0)
+    return np.where(held < _GROUND, 0.0, np.minimum(held, 1.0))
+
+
 def chosen(data: TrackData, most: int = MOST) -> list[Change]:
     """The changes that weigh most, in the order of time: one a topic, and apart in time.
 
     Where there are few slices, two may be of one.
     """
     sizes = np.asarray(data.course.n_docs, np.float64)
-    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
-    whole = np.minimum(sizes / typical, 1.0)  # a few documents are no news
-    apart = len(sizes) // (4 * most)
-    scores = {c.number: weight(c) * float(whole[c.bin]) * (not c.early) for c in data.changes}
+    apart, held = data.n_slices // (4 * most), _ground(sizes)
+    scores = {c.number: weight(c) * float(held[c.bin]) * (not c.early) for c in data.changes}
     out: list[Change] = []
     for change in sorted(data.changes, key=lambda c: (-scores[c.number], c.number)):
         if scores[change.number] < (_LEAST if out else 1e-12) or len(out) == most:
