@@ -74,3 +74,31 @@ def test_changes_are_found_by_word_and_a_mark_opens_one_that_was_hidden(visit, t
     page.locator(".change:visible").first.wait_for()
     assert page.locator(".change:visible").count() == 1
     assert page.said == []
+
+
+def test_the_marks_can_be_skipped_on_the_way_to_the_search_field(visit, tmp_path):  # noqa: F811
+    data = hostile_track()
+    changes = tuple(replace(data.changes[0], number=n) for n in range(1, 11))
+    write_track(tmp_path / "many.html", replace(data, changes=changes))
+    page = visit(path=tmp_path / "many.html")
+    skip = page.get_by_role("link", name="Skip the chart and its marks")
+    skip.focus()
+    assert skip.bounding_box()["x"] >= 0, "it is seen while it has the focus"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.type") == "search"
+
+
+def test_printed_within_the_page_and_folded_again(visit):  # noqa: F811
+    page = visit(718)
+    page.locator(".change summary").first.click()
+    before = page.locator("details[open]").count()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    edges = "[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().right)"
+    assert max(page.evaluate(edges)) <= 719
+    chart = page.locator("#rivers .fit > svg:visible").bounding_box()
+    assert chart["y"] + chart["height"] < 980, "on the first page"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == before == 1

@@ -90,6 +90,9 @@ def test_topics_keep_their_numbers_over_slices_and_after_an_absence(inference):
         kinds = [(a.kind, a.slice) for a in model.lineage_]
         assert ("dormant", 3) in kinds
         assert ("revived", 5) in kinds
+        for back in model.alerts("revived"):
+            course = model.course(back.topic)
+            assert back.before == course["share"][back.slice - 1] < back.after, "while it slept"
     same, returned = np.mean(found, axis=0)
     assert same >= 0.99
     assert returned <= 0.17
@@ -191,6 +194,7 @@ def test_a_topic_that_stays_away_dies_and_is_known_when_it_comes_back():
     assert kinds[:2] == ["dormant", "dead"]
     back = model.alerts("revived")
     assert [a.topic for a in back] == [model.lineage_[0].topic]
+    assert back[0].before == 0.0, "it was given up"
     assert sorted(model.topic_ids_) == [0, 1, 2, 3]
 
 

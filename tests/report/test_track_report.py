@@ -12,7 +12,7 @@ from bayou import LDA, Corpus, DataError, TopicTracker
 from bayou.datasets import make_news
 from bayou.report import TrackData, render_track, write_track
 from bayou.report.text import clean
-from bayou.report.track_page import findings, headline
+from bayou.report.track_page import headline
 
 
 def hostile_tracker(n_slices=6):
@@ -69,7 +69,7 @@ def test_a_single_slice_and_no_change():
     counts = np.random.default_rng(0).poisson(1.0, (20, 12))
     model = TopicTracker(n_topics=2, n_sweeps=3, random_state=0).fit(counts)
     data = TrackData.from_tracker(model)
-    assert headline(data) == "No change in 2 topics, 0"
+    assert headline(data) == "No change in 2 topics, in 1 slice"
     assert "All changes" not in render_track(data)
 
 
@@ -155,29 +155,6 @@ def test_changes_of_one_topic_and_slice_have_a_sign_each(data):
     assert len(boxes) == 3
     ends = sorted((y, y + height) for y, height in boxes)
     assert all(one[1] <= other[0] + 1e-6 for one, other in itertools.pairwise(ends))
-
-
-def test_findings_are_of_different_topics_and_slices_and_not_of_a_few_documents(data):
-    """What an editor reads first is not five words of one slice that had three documents."""
-    topics = data.topics
-    one = next(c for c in data.changes if c.topic is not None)
-
-    def change(number, topic, bin_, kind, before, after, words=("word",)):
-        return replace(
-            one, number=number, topic=topics[topic], bin=bin_, kind=kind,
-            before=before, after=after, words=words,
-        )  # fmt: skip
-
-    n_docs = [60, 2, *data.course.n_docs[2:]]
-    changes = (
-        change(1, 0, 1, "words", 0.0, 1.0),  # in two documents
-        change(2, 1, 2, "words", 0.0, 0.9, ("1950", "page")),  # a number
-        change(3, 2, 3, "words", 0.1, 0.4),
-        change(4, 3, 3, "rise", 0.1, 0.2),  # in the same slice, and less
-        change(5, 0, 4, "rise", 0.1, 0.4),
-    )
-    made = replace(data, changes=changes, course=data.course._replace(n_docs=n_docs))
-    assert [f.link for f in findings(made, most=2)] == ["change-4", "change-5"]
 
 
 def test_calendar_slices_without_documents_are_a_gap():

@@ -16,7 +16,7 @@ from bayou.data.vocabulary import Vocabulary
 from bayou.parameters import one_of
 from bayou.parts import trail
 from bayou.parts.slots import State
-from bayou.parts.topics import I64
+from bayou.parts.topics import F64, I64
 from bayou.parts.trail import Alert, Courses, Slices
 from bayou.posterior import Posterior
 
@@ -80,6 +80,12 @@ class TrackedTopics(TopicEstimator):
         """The permanent number of each row of `components_`."""
         check_is_fitted(self)
         return self.state_.ids.copy()
+
+    @property
+    def topic_shares_(self) -> F64:
+        """Share of the words of each row of `components_` in the last slice that had any, as its course."""
+        check_is_fitted(self)
+        return np.array([self._trail.last_share(i) for i in self.state_.ids.tolist()])
 
     @property
     def dropped_(self) -> Dropped:

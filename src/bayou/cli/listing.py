@@ -22,7 +22,7 @@ class Topic(NamedTuple):
     """One line of a list of topics."""
 
     number: int
-    share: float  # of all tokens that were learned from
+    share: float  # of all tokens that were learned from, of a tracker in the last slice
     terms: list[str]
     probabilities: list[float]
     weights: dict[str, float]  # what it speaks for, most first; empty without supervision
@@ -32,7 +32,9 @@ class Topic(NamedTuple):
 def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
     """The topics, largest share first."""
     post, numbers = estimator.posterior_, topic_numbers(estimator)
-    shares = post.topic_tokens / max(post.topic_tokens.sum(), 1e-300)
+    shares = getattr(estimator, "topic_shares_", None)  # of a tracker, in its last slice
+    if shares is None:
+        shares = post.topic_tokens / max(post.topic_tokens.sum(), 1e-300)
     names = estimator.top_terms(n_terms)
     order = (-post.rows).argsort(axis=0, kind="stable")[:n_terms]
     return [

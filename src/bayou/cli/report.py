@@ -77,7 +77,7 @@ def report(
     if file is None:
         if not tracked:
             raise typer.BadParameter("name the documents of the model", param_hint="FILE")
-        write_track(out, learned.estimator_, {}, title=title or model.stem, voice=voice)
+        write_track(out, learned.estimator_, {}, title=title or _title(model), voice=voice)
         return
     columns = Columns(text or "text", label, target, time, id)
     source = documents.Source(
@@ -89,7 +89,7 @@ def report(
         batches = documents.batches(source, _BATCH)
         pairs = (pair for batch in batches for pair in zip(batch.ids, batch.texts, strict=True))
         quotes = {str(name): text for name, text in pairs if str(name) in named}
-        write_track(out, learned.estimator_, quotes, title=title or model.stem, voice=voice)
+        write_track(out, learned.estimator_, quotes, title=title or _title(model), voice=voice)
         return
     if test is not None:
         documents.check_there(test)
@@ -97,8 +97,16 @@ def report(
     held_out = None
     if test is not None:
         held_out, _ = documents.read_corpus(source._replace(path=test), learned.vectorizer_)
-    title = title or model.stem
+    title = title or _title(model)
     write_report(out, learned, corpus, texts, title=title, voice=voice, test=held_out)
+
+
+def _title(model: Path) -> str:
+    """What a model is called: by its file, or by the folder of the stream that keeps it."""
+    folder = model.absolute().parent
+    if model.name != "model.bayou" or not folder.name:
+        return model.stem
+    return folder.stem if folder.suffix == ".stream" else folder.name
 
 
 def write_report(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bayou.run.hooks import Hook
 
 _BATCH = 256
-_FEWEST = 2  # documents a topic of the first slice
-_FAR = 24  # slices without documents before the last one, at least
 _LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
@@ -111,20 +109,11 @@ class Teller:
 
     def doubts(self) -> Iterator[str]:
         """What is to be said of slices on which too little rests."""
-        n, k = int(self.model.slices_.n_docs[0]), self.model.n_topics
-        far, last = _gap(self.model), self.model.slice_names_[-1]
-        if far > max(_FAR, self.model.state_.step):
-            yield (
-                f"The last slice ({last}) is {far:,} slices after the one before: if that date is wrong, "
-                "mend it, since all that follows would come late"
-            )
-        if self.begun or n >= _FEWEST * k:
-            return
-        yield (
-            f"All topics begin with the first slice ({self.model.slice_names_[0]}), which has no more than "
-            f"{several(n, 'document')} for {several(k, 'topic')}; a longer --slice, later documents or a "
-            "smaller -k would be surer"
-        )
+        from bayou.parts.doubts import doubts
+
+        model, mend = self.model, ("a longer --slice", "a smaller -k")
+        names, by = model.slice_names_, model.slice_by
+        return doubts(model.slices_, names, by, model.n_topics, mend, self.begun)
 
     def _corpus(self, batch: documents.Batch) -> Any:
         """A batch as counts of all of its words; None where there are no words yet."""
@@ -189,6 +178,8 @@ def told(alert: Any) -> str:
     """An alert as one line."""
     who = "documents" if alert.topic < 0 else f"topic {alert.topic}"
     words = " ".join(alert.words[:6])
+    if alert.kind == "surprise":
+        words = f"that fit no topic: {words or ', '.join(alert.docs)}"
     shares = ""
     if alert.kind in ("rise", "fall", "born", "split", "dormant", "revived", "dead", "merged"):
         shares = f"  {alert.before:.1%} -> {alert.after:.1%}"
@@ -218,17 +209,6 @@ def n_late(model: TopicTracker) -> int:
     return int(model.slices_.n_late.sum()) + sum(intake.n_late.values()) + int(intake.n_dropped)
 
 
-def _gap(model: TopicTracker) -> int:
-    """Calendar slices from the last but one to the last."""
-    from bayou.data.calendar import parse_width, slice_numbers
-
-    width, starts = parse_width(model.slice_by), model.slices_.start[-2:]
-    if not width.dated or len(starts) < 2:
-        return 0
-    one, other = slice_numbers(starts.astype("datetime64[us]"), width).tolist()
-    return int(other - one)
-
-
 def several(n: int, what: str) -> str:
     """A number of things."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
@@ -236,8 +216,7 @@ def several(n: int, what: str) -> str:
 
 def topics_of(model: TopicTracker) -> Iterator[str]:
     """The topics as they stand, the largest first: number, share of the last slice, words."""
-    state, names = model.state_, model.topic_names_
-    shares = state.tokens / max(float(state.tokens.sum()), 1e-12)
+    state, names, shares = model.state_, model.topic_names_, model.topic_shares_
     terms = model.top_terms(8)
     for k in (-shares).argsort(kind="stable"):
         id_ = int(state.ids[k])

@@ -18,7 +18,8 @@ def topics(
 ) -> None:
     """Print the topics of a model, largest first.
 
-    The share is that of all words the model has learned from. A topic of a
+    The share is that of all words the model has learned from; of a tracker, of
+    the words of its last slice. A topic of a
     supervised model has the classes it speaks for, with its weights. A model
     that has learned how many topics there are says so first, with an interval.
     Topics without words of their own are counted; --json has them too.

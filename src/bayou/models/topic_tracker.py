@@ -123,6 +123,8 @@ class TopicTracker(TrackedTopics):
     ----------
     topic_ids_ : int64 array (topics,)
         The permanent number of each row of `components_`.
+    topic_shares_ : float64 array (topics,)
+        Share of the words of each in the last slice that had any.
     slices_, courses_ : Slices, Courses
         One entry a slice, and one a topic and slice.
     lineage_ : list of Alert

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Slice(NamedTuple):
     pairs: Pairs
     doc_names: Sequence[str]
     term: Callable[[int], str]
-    years: range = range(0)  # those of its time: that they are spoken of is no news
+    own: Collection[str] = ()  # words for its own time: that they are said is no news
 
 
 def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
@@ -90,8 +90,7 @@ def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
         return {}
     fresh = np.flatnonzero(judged.emerged & (step.before.hot == 0))
     fresh = fresh[np.argsort(judged.p_terms[fresh], kind="stable")]
-    dates = {str(year) for year in here.years}
-    fresh = np.array([v for v in fresh if here.term(int(v)) not in dates], np.int64)
+    fresh = np.array([v for v in fresh if here.term(int(v)) not in here.own], np.int64)
     if not len(fresh):
         return {}
     rows, totals = np.searchsorted(step.seen.terms, fresh), step.seen.tokens

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bayou.data.calendar import parse_width, slice_name, years_of
+from bayou.data.calendar import parse_width, slice_name
 from bayou.data.corpus import Corpus
 from bayou.data.growth import Terms
 from bayou.data.intake import Due
 from bayou.parameters import resolve_alpha
 from bayou.parts import alerting, slice_step, slots, topics
+from bayou.parts.own_time import own_words
 from bayou.parts.slots import State, fixed_topics
 from bayou.parts.topics import F32, Each
 from bayou.parts.trail import Alert, Trail
@@ -89,11 +90,15 @@ def _noted(
         return trail.numbers(names)
 
     date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
-    years = years_of(due.start, due.end)
-    here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, years)
-    told = alerting.alerts_of(done, here, at >= p.warm_up)
+    own = own_words(due.start, due.end)
+    here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, own)
+    told = [
+        alert._replace(before=trail.last_share(alert.topic)) if alert.kind == "revived" else alert
+        for alert in alerting.alerts_of(done, here, at >= p.warm_up)
+    ]
     courses = alerting.rows_of(done, at, numbers)
     trail.add(_row(done, due, pairs), courses, told)
+    trail.reach(due.corpus.times)
     return told
 
 

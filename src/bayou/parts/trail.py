@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.data.calendar import NEVER
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
 from bayou.parts.topics import F32, F64, I64
@@ -26,7 +27,7 @@ class Alert(NamedTuple):
     topic: int  # permanent id; -1 for the whole slice
     words: tuple[str, ...]  # gained, or of the topic
     lost: tuple[str, ...]
-    before: float  # share of the topic before (rise, fall, lineage), or expected divergence (drift)
+    before: float  # usual share, that while asleep (revived), or expected divergence (drift)
     after: float
     low: float  # 95 % of `after`; NaN where it has none
     high: float
@@ -121,6 +122,7 @@ class Trail:
         self.alerts: list[Alert] = []
         self.names: list[str] = []  # of terms that were ever among the leading ones of a topic
         self._numbers: dict[str, int] = {}
+        self.span = (NEVER, NEVER)  # first and last time of any document, microseconds since 1970
 
     def numbers(self, names: Sequence[str]) -> list[int]:
         """The numbers of names, new ones for those that are new."""
@@ -136,12 +138,31 @@ class Trail:
         self.courses = appended(self.courses, courses)
         self.alerts += alerts
 
+    def reach(self, times: NDArray[np.datetime64] | None) -> None:
+        """Let the span of time hold those of some documents, as far as they are known."""
+        known = np.zeros(0, np.int64) if times is None else times[~np.isnat(times)]
+        if len(known):
+            found = known.astype("datetime64[us]").astype(np.int64)
+            first, last = int(found.min()), int(found.max())
+            before = self.span if NEVER not in self.span else (first, last)
+            self.span = min(before[0], first), max(before[1], last)
+
+    def last_share(self, topic: int) -> float:
+        """Share of a topic in the last slice with words; 0 if it had no column then."""
+        c = self.courses
+        spoken = np.isfinite(c.share)
+        if not spoken.any():
+            return 0.0
+        mine = spoken & (c.slice == c.slice[spoken].max()) & (c.topic == topic)
+        return float(c.share[mine].sum())
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for a model file."""
         out = {f"slices.{n}": a for n, a in self.slices._asdict().items()}
         out |= {f"courses.{n}": a for n, a in self.courses._asdict().items()}
         out["trail.alerts"] = pack_strings(alert.to_json() for alert in self.alerts)
         out["trail.names"] = pack_strings(self.names)
+        out["trail.span"] = np.array(self.span, np.int64)
         return out
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -155,6 +176,8 @@ class Trail:
                     check_arrays(name, a, b.dtype, (n, *b.shape[1:]), finite=False)
                 setattr(self, what, table)
             self.numbers(unpack_strings(arrays["trail.names"]))
+            first, last = arrays.get("trail.span", self.span)  # older files have none
+            self.span = int(first), int(last)
             self.alerts = [Alert.from_json(line) for line in unpack_strings(arrays["trail.alerts"])]
         except (KeyError, ValueError, TypeError) as error:
             raise ModelFileError(f"the slices in the model file cannot be read: {error}") from None

@@ -13,22 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 from bayou._version import __version__
 from bayou.data.errors import DataError
 from bayou.metrics import topic_distances
+from bayou.parts.doubts import doubts
 from bayou.report import layout
 from bayou.report.course import Course, slice_bins
 from bayou.report.data import _code, _parameters
 from bayou.report.measure import Estimate
 from bayou.report.text import quoted, shorten
+from bayou.report.track_words import N_WORDS, Then, is_number, life, telling, usual
+from bayou.report.when import When
 
 Excerpt = tuple[tuple[str, bool], ...]  # its parts, and whether they are words of the alert
 
 N_EPOCHS = 6  # columns of a table of words
-N_WORDS = 8
-_LIVES = ("born", "split", "merged", "dormant", "revived", "dead")
+NO_TOPIC = "documents that fit no topic"
 _RISES = {"rise": True, "born": True, "split": True, "revived": True,
           "fall": False, "dormant": False, "dead": False, "merged": False}  # fmt: skip
 SAID = {
     "drift": "changes its words", "words": "new words", "rise": "rises", "fall": "falls",
-    "surprise": "Documents that fit no topic", "born": "is new", "split": "splits off",
+    "surprise": NO_TOPIC, "born": "is new", "split": "splits off",
     "merged": "merges into another", "dormant": "falls silent", "revived": "is back",
     "dead": "has been silent for so long that it is given up",
 }  # fmt: skip
@@ -67,7 +69,10 @@ class Change:
     rises: bool | None
     topic: Tracked | None
     other: Tracked | None
-    words: tuple[str, ...]
+    then: tuple[str, ...]  # words that told the topic from others at that time
+    early: bool  # while topics were still forming
+    words: tuple[str, ...]  # numbers last
+    lead: str  # the one of them that shares of documents are of
     lost: tuple[str, ...]
     before: float
     after: float
@@ -75,6 +80,13 @@ class Change:
     high: float
     p: float
     docs: tuple[tuple[str, Excerpt], ...]  # name and excerpt, which is empty where there is none
+
+    def who(self, n: int = 3) -> str:
+        """The topic by its permanent number, and by its name or its words at that time."""
+        if self.topic is None:
+            return NO_TOPIC
+        name = self.topic.title or ", ".join(self.then[:n]) or self.topic.name(n)
+        return f"topic {self.topic.id} ({name})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +96,10 @@ class TrackData:
     Attributes
     ----------
     title : str
+    when : When
+        How slices are spoken of, and from when to when the documents are.
+    doubts : tuple of str
+        What is to be said of slices on which too little rests.
     topics : tuple of Tracked
         All that ever had a column, by id.
     course : Course
@@ -93,6 +109,8 @@ class TrackData:
     """
 
     title: str
+    when: When
+    doubts: tuple[str, ...]
     topics: tuple[Tracked, ...]
     course: Course
     changes: tuple[Change, ...]
@@ -130,14 +148,18 @@ class TrackData:
         alerts = model.alerts()
         topics, (bins, _) = _topics(model, alerts), _bins(model)
         place = {topic.id: topic for topic in topics}
-        slices = model.slices_
+        slices, then = model.slices_, Then(model)
+        told = doubts(slices, model.slice_names_, model.slice_by, model.n_topics)
         counted = {name: int(n) for name, n in model.dropped_._asdict().items()}
         return cls(
             title=shorten(title, 120) if title else "Topics through time",
+            when=When.of(model.slice_by, model._trail.span),
+            doubts=tuple(f"{doubt}." for doubt in told),
             topics=topics,
             course=_course(model, topics),
             changes=tuple(
-                _change(i, a, bins[a.slice], place, texts or {}) for i, a in enumerate(alerts)
+                _change(i, a, bins[a.slice], place, texts or {}, then, a.slice < model.warm_up)
+                for i, a in enumerate(alerts)
             ),
             n_slices=len(bins),
             n_docs=int(slices.n_docs.sum()),
@@ -162,14 +184,14 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
     terms = model._trail.names
     rows = {int(i): np.flatnonzero(courses.topic == i) for i in ids}
     signs = _signs(courses, rows, len(terms))
-    lives = {i: _life(courses, mine) for i, mine in rows.items()}
-    usual = _usual(lives, len(terms))
+    lives = {i: life(courses, mine) for i, mine in rows.items()}
+    common = usual(lives, len(terms))
     out = []
     for n, i in enumerate(ids.tolist()):
         mine = rows[i]
         spoken = [r for r in mine if courses.tokens[r] > 0] or list(mine)
         latest = spoken[-1]
-        words = _telling(lives[i], usual, terms)
+        words = telling(lives[i], common, terms)
         picked = np.unique(np.linspace(0, len(spoken) - 1, N_EPOCHS).round().astype(int))
         epochs = [(names[courses.slice[spoken[e]]], courses.terms[spoken[e]]) for e in picked]
         out.append(
@@ -182,40 +204,6 @@ def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
             )
         )  # fmt: skip
     return tuple(out)
-
-
-def _life(courses: Any, rows: Any) -> dict[int, float]:
-    """Tokens of the leading terms of a topic over all of its slices."""
-    total: dict[int, float] = {}
-    for row in rows:
-        size = max(float(courses.tokens[row]), 1e-3)
-        for v, w in zip(courses.terms[row].tolist(), courses.weights[row].tolist(), strict=True):
-            if v >= 0:
-                total[v] = total.get(v, 0.0) + size * w
-    return total
-
-
-def _usual(lives: dict[int, dict[int, float]], n_terms: int) -> Any:
-    """Shares of terms in all topics together."""
-    usual = np.zeros(max(n_terms, 1))
-    for life in lives.values():
-        for v, n in life.items():
-            usual[v] += n
-    return usual / max(usual.sum(), 1e-12)
-
-
-def _telling(life: dict[int, float], usual: Any, terms: list[str]) -> tuple[tuple[str, float], ...]:
-    """The words that tell a topic from the others, by what they add to its divergence; numbers last."""
-    mass = max(sum(life.values()), 1e-12)
-    shares = {v: n / mass for v, n in life.items()}
-    worth = {v: p * np.log(max(p, 1e-12) / max(usual[v], 1e-12)) for v, p in shares.items()}
-    best = sorted(worth, key=lambda v: (_is_number(terms[v]), -worth[v], v))
-    return tuple((shorten(terms[v], 40) or "␣", shares[v]) for v in best[:N_WORDS])
-
-
-def _is_number(word: str) -> bool:
-    """Whether a word has no letters: such ones stand behind others."""
-    return not any(map(str.isalpha, word))
 
 
 def _signs(courses: Any, rows: dict[int, Any], n_names: int) -> list[layout.Sign]:
@@ -266,8 +254,15 @@ def _course(model: Any, topics: tuple[Tracked, ...]) -> Course:
 
 
 def _change(
-    number: int, alert: Any, bin_: int, place: dict[int, Tracked], texts: Mapping[str, str]
+    number: int,
+    alert: Any,
+    bin_: int,
+    place: dict[int, Tracked],
+    texts: Mapping[str, str],
+    then: Then,
+    early: bool,
 ) -> Change:
+    fresh = alert.words if alert.kind in ("drift", "words") else ()
     return Change(
         number=number + 1,
         bin=bin_,
@@ -276,7 +271,10 @@ def _change(
         rises=_RISES.get(alert.kind),
         topic=place.get(alert.topic),
         other=place.get(alert.other),
-        words=tuple(shorten(word, 40) for word in sorted(alert.words, key=_is_number)),
+        then=then.words(alert.topic, alert.slice, fresh),
+        early=early,
+        words=tuple(shorten(word, 40) for word in sorted(alert.words, key=is_number)),
+        lead=shorten(alert.words[0], 40) if alert.words else "",
         lost=tuple(shorten(word, 40) for word in alert.lost),
         before=alert.before,
         after=alert.after,

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import os
+from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
 from bayou.report import charts
+from bayou.report.findings import findings
+from bayou.report.lives import lineage, shown_lives
 from bayou.report.page import filled, write_page
-from bayou.report.svg import Markup, chart, element, path
 from bayou.report.text import count, decimal, percent, shorten
 from bayou.report.track import SAID, Change, TrackData, Tracked
 
-MOST_LIVES = 24
 _WIDTHS = (960, 760, 340)
-_A_SLICE = 1  # findings
-
-
-class Finding(NamedTuple):
-    """A sentence of the head of the page; odd parts are bold."""
-
-    parts: tuple[str, ...]
-    link: str
 
 
 def render_track(data: TrackData) -> str:
@@ -31,21 +24,21 @@ def render_track(data: TrackData) -> str:
     rivers = _river_topics(data)
     shown = {topic.number for topic in rivers}
     marks = [
-        charts.Mark(c.topic.number, c.bin, c.rises, f"#change-{c.number}", _told(c))
+        charts.Mark(c.topic.number, c.bin, c.rises, f"#change-{c.number}", _told(c, data))
         for c in data.changes
         if c.topic is not None and c.topic.number in shown
     ]
-    lives = _lives(data)
+    lives, named = shown_lives(data), [_numbered(topic) for topic in rivers]
     return filled(
         "track.html",
         data=data,
         headline=headline(data),
         findings=findings(data),
-        rivers=charts.rivers(rivers, data.course, marks) if len(data.course.names) > 1 else [],
+        rivers=charts.rivers(named, data.course, marks) if len(data.course.names) > 1 else [],
         river_topics=rivers,
         lives=lives,
-        lineage=[_lineage(lives, data, width) for width in _WIDTHS],
-        told=_told,
+        lineage=[lineage(lives, data, width) for width in _WIDTHS],
+        rows=table_rows(data),
         said=SAID,
         test=test_of,
         expected=data.level * data.n_tested,
@@ -61,10 +54,7 @@ def write_track(path_: str | os.PathLike[str], data: TrackData) -> None:
 def headline(data: TrackData) -> str:
     """The answer in one sentence: how many changes, in how many topics, from when to when."""
     touched = len({c.topic.id for c in data.changes if c.topic is not None})
-    names = data.course.names
-    when = (
-        names[0] if len(names) == 1 else f"{names[0].split('–')[0]} to {names[-1].split('–')[-1]}"
-    )
+    when = data.when.whole(data.course.names, data.n_slices)
     if not data.changes:
         return f"No change in {count(len(data.topics), 'topic')}, {when}"
     every = count(len(data.topics), "topic")
@@ -72,71 +62,34 @@ def headline(data: TrackData) -> str:
     return f"{count(len(data.changes), 'change')} in {where}, {when}"
 
 
-def _weight(change: Change) -> float:
-    """How much a reader would care: lives first, then the size of a step."""
-    if change.kind in ("rise", "fall", "born", "split", "dormant", "revived"):
-        step = abs(change.after - change.before)
-        return 2.0 * step if math.isfinite(step) else 0.0
-    if change.kind == "words" and not any(map(str.isalpha, change.words[0])):
-        return 0.0  # a date, or a page
-    step = max(change.after - change.before, 0.0)
-    return {"drift": 0.5, "words": 0.5}.get(change.kind, 0.0) * step if math.isfinite(step) else 0.0
-
-
-def findings(data: TrackData, most: int = 5) -> list[Finding]:
-    """The largest changes as sentences, in the order of time: one a topic, and one a slice."""
-    chosen: dict[int, Change] = {}
-    sizes = np.asarray(data.course.n_docs, np.float64)
-    typical = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
-    whole = np.minimum(sizes / typical, 1.0)  # a few documents are no news
-
-    def weight(change: Change) -> float:
-        return _weight(change) * float(whole[change.bin])
-
-    for change in sorted(data.changes, key=lambda c: (-weight(c), c.number)):
-        beside = sum(other.bin == change.bin for other in chosen.values())
-        if change.topic is not None and change.topic.id not in chosen and beside < _A_SLICE:
-            chosen[change.topic.id] = change
-        if len(chosen) == most:
-            break
-    return [_finding(c) for c in sorted(chosen.values(), key=lambda c: c.number)]
-
-
-def _finding(change: Change) -> Finding:
-    assert change.topic is not None
-    name = f"topic {change.topic.id} ({', '.join(change.words[:3]) or change.topic.name()})"
-    link = f"change-{change.number}"
-    if change.kind == "drift":
-        words = ", ".join(change.words[:4])
-        return Finding(
-            (
-                f"In {change.date} ",
-                f"topic {change.topic.id} ({change.topic.name()})",
-                f" takes up {words}.",
-            ),
-            link,
-        )
-    if change.kind == "words":
-        verb = " comes up, in" if len(change.words) == 1 else " come up, the first in"
-        said = f"{verb} {percent(change.after)} of the documents; {percent(change.before)} before."
-        return Finding((f"In {change.date} ", ", ".join(change.words[:4]), said), link)
-    verb = SAID[change.kind]
-    share = f" {percent(change.before)} before, {percent(change.after)} then"
-    if change.kind in ("born", "split"):
-        return Finding(
-            (f"In {change.date} ", name, f" {verb}, with {percent(change.after)} of the words."),
-            link,
-        )
-    return Finding((f"In {change.date} ", name, f" {verb}:{share}."), link)
-
-
-def _told(change: Change) -> str:
+def _told(change: Change, data: TrackData) -> str:
     """A change in one line."""
-    if change.topic is None:
-        return f"{change.date}: {shorten(', '.join(change.words[:5]), 80) or SAID[change.kind]}"
+    date, words = data.when.label(change.date), shorten(", ".join(change.words[:4]), 80)
     if change.kind == "words":
-        return f"{change.date}: new in {change.topic.name()}: {', '.join(change.words[:3])}"
-    return f"{change.date}: {change.topic.name()} {SAID[change.kind]}"
+        return f"{date}: new in {change.who()}: {words}"
+    if change.topic is None:
+        return f"{date}: {change.who()}" + (f": {words}" if words else "")
+    return f"{date}: {change.who()} {SAID[change.kind]}"
+
+
+class Row(NamedTuple):
+    """A row of the table of shares: a slice, or several in a row that had no documents."""
+
+    name: str
+    bin: int
+    n_empty: int
+
+
+def table_rows(data: TrackData) -> list[Row]:
+    """The slices of the table, with runs of those that had no documents as one."""
+    names, out = data.course.names, []
+    for empty, group in groupby(range(len(names)), key=lambda b: data.course.n_docs[b] == 0):
+        bins = list(group)
+        if empty and len(bins) > 1:
+            out.append(Row(f"{names[bins[0]]} to {names[bins[-1]]}", bins[0], len(bins)))
+        else:
+            out += [Row(names[b], b, 0) for b in bins]
+    return out
 
 
 def test_of(change: Change) -> str:
@@ -149,7 +102,7 @@ def test_of(change: Change) -> str:
         )
     if change.kind == "words":
         return (
-            f"{change.words[0]}: in {percent(change.after)} of the documents, usually in "
+            f"{change.lead}: in {percent(change.after)} of the documents, usually in "
             f"{percent(change.before)}; p {p}, beta-binomial."
         )
     if change.kind == "surprise":
@@ -162,6 +115,12 @@ def test_of(change: Change) -> str:
     return "By its share of the words; no test."
 
 
+def _numbered(topic: Tracked) -> Tracked:
+    """The topic with its permanent number before its name."""
+    words = ((f"{topic.id} {topic.words[0][0]}", topic.words[0][1]), *topic.words[1:])
+    return replace(topic, words=words, title=topic.title and f"{topic.id} {topic.title}")
+
+
 def _river_topics(data: TrackData) -> list[Tracked]:
     """At most twelve topics: those with most changes and the widest course, that flow early first."""
     values = np.array([[e.value for e in row] for row in data.course.shares], np.float64)
@@ -171,71 +130,6 @@ def _river_topics(data: TrackData) -> list[Tracked]:
     chosen = np.argsort(-weight, kind="stable")[: charts.MOST_RIVERS]
     middle = np.arange(len(held)) @ held / np.maximum(held.sum(axis=0), 1e-12)
     return [data.topics[k] for k in chosen[np.argsort(middle[chosen], kind="stable")]]
-
-
-def _lives(data: TrackData) -> list[Tracked]:
-    """Topics of the lineage: those whose lives have events first, by when they were born."""
-    eventful = {c.topic.id for c in data.changes if c.topic and c.kind in _EVENTS}
-    order = sorted(data.topics, key=lambda t: (t.id not in eventful, -t.n_changes, t.id))
-    return sorted(order[:MOST_LIVES], key=lambda t: (t.born, t.id))
-
-
-_EVENTS = ("born", "split", "merged", "dormant", "revived", "dead")
-
-
-def _lineage(lives: list[Tracked], data: TrackData, width: int) -> Markup:
-    """A line a topic from its birth to its end; thin while it sleeps, joined to where it came from."""
-    narrow, row = width < 400, 24
-    left, right, top = (112 if narrow else 190), 16, 12
-    names = data.course.names
-    n = len(names)
-    height = top + row * len(lives) + 26
-
-    def x(t: float) -> float:
-        return left + (width - left - right) * t / max(n - 1, 1)
-
-    at = {topic.id: top + row * i + row / 2 for i, topic in enumerate(lives)}
-    marks = charts.dates(names, [x(t) for t in range(n)], top, (width, height))
-    for c in data.changes:
-        if c.topic and c.other and {c.topic.id, c.other.id} <= set(at) and c.kind in _EVENTS:
-            ends = [(x(c.bin), at[c.other.id]), (x(c.bin), at[c.topic.id])]
-            marks.append(element("path", d=path(ends), class_="joint"))
-    for topic in lives:
-        marks += _life(topic, data, at[topic.id], x, 13 if narrow else 22)
-    said = f"Lives of {len(lives)} topics from {names[0]} to {names[-1]}"
-    return chart(width, height, said, *marks)
-
-
-def _life(topic: Tracked, data: TrackData, y: float, x: object, most: int) -> list[Markup]:
-    place = x
-    assert callable(place)
-    events = [c for c in data.changes if c.topic is not None and c.topic.id == topic.id]
-    look = f"f{topic.sign.family}"
-    marks = [
-        element(
-            "text",
-            topic.name(2) if len(topic.name(2)) <= most else shorten(topic.name(1), most),
-            x=0,
-            y=y + 4,
-            class_="strong" if topic.n_changes else None,
-        )
-    ]
-    begin, asleep = topic.born, False
-    for c in [*(c for c in events if c.kind in ("dormant", "revived", "dead", "merged")), None]:
-        end = topic.last if c is None else c.bin
-        style = "sleep" if asleep else "life"
-        ends = [(place(begin), y), (max(place(end), place(begin) + 2), y)]
-        marks.append(element("path", d=path(ends), class_=f"{look} {style}"))
-        begin, asleep = end, c is not None and c.kind == "dormant"
-        if c is not None and c.kind in ("dead", "merged"):
-            cross = element(
-                "path", d=f"M{place(end) - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", class_="end"
-            )
-            marks.append(cross)
-            break
-    if any(c.kind in ("born", "split") for c in events):
-        marks.append(element("circle", cx=place(topic.born), cy=y, r=5, class_=f"{look} start"))
-    return marks
 
 
 def _methods(data: TrackData) -> list[tuple[str, str, str]]:
