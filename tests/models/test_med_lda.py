@@ -563,3 +563,17 @@ def test_a_corpus_brings_its_labels():
     assert by_corpus.classes_.tolist() == ["class 0", "class 1", "class 2"]
     np.testing.assert_array_equal(by_corpus.weights_, by_hand.weights_)
     assert by_corpus.score(CLASSES) == by_corpus.score(CLASSES.counts, names)
+
+
+def test_intervals_cover_new_numbers_where_topics_could_learn_the_old_ones_by_heart():
+    """Rare words and few documents: topics fit the numbers that they have seen far better than others."""
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(5000, 0.02), 6)
+    theta = rng.dirichlet(np.full(6, 0.3), 900)
+    counts = np.array([rng.multinomial(40, 0.4 * (th @ phi) + 0.6 / 5000) for th in theta])
+    numbers = theta @ np.linspace(-2.0, 2.0, 6) + rng.normal(0.0, 0.5, 900)
+    model = MedLDARegressor(n_topics=20, random_state=0, n_sweeps=20).fit(
+        counts[:400], numbers[:400]
+    )
+    low, high = model.predict_interval(counts[400:], level=0.9)
+    assert 0.84 < ((low <= numbers[400:]) & (numbers[400:] <= high)).mean() < 0.97
