@@ -15,7 +15,7 @@ from bayou.cli import documents, interrupt
 from bayou.cli.voice import Voice
 from bayou.data.calendar import NEVER, Times, Width, filled, parse_width, slice_numbers
 from bayou.data.errors import DataError
-from bayou.data.fields import as_times
+from bayou.data.times import as_times
 
 _LOOK = 4096  # documents at a time while only their dates are looked at
 

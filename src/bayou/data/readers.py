@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, did_you_mean
-from bayou.data.fields import parse_time
 from bayou.data.lines import MAX_LINE_BYTES, EncodingErrors, Source, describe, read_names
 from bayou.data.readers_matrix import iter_svmlight, read_svmlight, read_uci
 from bayou.data.records import (
@@ -17,6 +16,7 @@ from bayou.data.records import (
     iter_located,
 )
 from bayou.data.text import Vectorizer
+from bayou.data.times import parse_time
 from bayou.data.vocabulary import Vocabulary
 
 _ABSENT = object()
