@@ -171,7 +171,7 @@ def fit(  # one parameter a flag
     """
     model = catalogue.resolved(model, label, target)
     documents.check_there(file)
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.data.text import Vectorizer
     from bayou.text_model import TextModel
 

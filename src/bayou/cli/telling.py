@@ -38,7 +38,7 @@ class Teller:
         self.model, self.vectorizer, self.voice, self.hooks = model, vectorizer, voice, hooks
         self.texts: dict[str, str] = {}  # of documents whose slice is open
         self.kept: dict[str, str] = {}  # of documents that alerts name
-        self.n_docs = 0
+        self.n_docs = self.n_undated = 0
         self.begun = hasattr(model, "state_")  # by an earlier command
         self._n_late = n_late(model) if self.begun else 0
         self._lines: Any = None
@@ -98,6 +98,12 @@ class Teller:
             said += (
                 f"; {several(n, 'document')} {'waits' if n == 1 else 'wait'} for the slice to end"
             )
+        if self.n_undated and isinstance(model.slice_by, str):
+            one = self.n_undated == 1
+            said += (
+                f"; {several(self.n_undated, 'document')} {'has' if one else 'have'} no date and "
+                f"{'counts' if one else 'count'} to the time of the one before"
+            )
         if late:
             lost = " and are left out" if model.late == "drop" else ""
             said += (
@@ -134,6 +140,7 @@ class Teller:
         counts, terms = count_tokens(self.vectorizer.tokens(batch.texts), vocabulary=None)
         names = [str(name) for name in batch.ids]
         self.n_docs += len(names)
+        self.n_undated += batch.n_undated
         self.texts.update((n, t[:_LONGEST]) for n, t in zip(names, batch.texts, strict=True))
         if not len(terms) and not hasattr(self.model, "_intake"):
             return None

@@ -112,7 +112,7 @@ def track(  # one parameter a flag
 
     Without a file at hand, builtin:news is a stream with planted events.
     """
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.data.text import Vectorizer
     from bayou.text_model import TextModel
 
