@@ -194,12 +194,12 @@ def fit(  # one parameter a flag
             f"{model} learns from the text alone; --label, --target and --time serve --report"
         )
     out = _free(resume) if out is None else out
-    output.check_writable(out, unlike=[file])
+    output.check_model(out, unlike=[file])
     begun = fit_stream.wanted(kind, file, first)
     if begun is not None:
         fit_stream.check_unused(report)
     if report is not None:
-        output.check_writable(report, "--report", [file, out])
+        output.check_page(report, "--report", [file, out])
         available()
     kept = training.checkpoint_for(kind, checkpoint_dir, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable

@@ -69,7 +69,7 @@ def report(
     from bayou.data.table import Columns
 
     voice = Voice(quiet, verbose)
-    output.check_writable(out, unlike=[file, model, test])
+    output.check_page(out, unlike=[file, model, test])
     learned = model_file.load_text_model(model, threads)
     tracked = stream.is_tracker(learned.estimator_)
     if tracked and test is not None:

@@ -44,7 +44,7 @@ class Teller:
         self._lines: Any = None
         self.path = alerts
         if alerts is not None and alerts != output.STDOUT:
-            self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+            self._lines = _lines(Path(alerts), more=self.begun)
         model.set_params(on_alert=self._tell)
 
     def follow(self, source: documents.Source, keep_open: bool) -> bool:
@@ -166,6 +166,14 @@ class Teller:
             parts = self.model._intake.waiting.values()
             waiting = {name for part in parts for corpus in part for name in corpus.ids or ()}
             self.texts = {name: text for name, text in self.texts.items() if name in waiting}
+
+
+def _lines(path: Path, more: bool) -> Any:
+    """A file of alerts: a new one, or where a tracker goes on the same with more."""
+    file = path.open("a" if more else "w", encoding="utf-8", errors="backslashreplace")
+    if more and path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n"):
+        file.write("\n")  # behind a line that was cut short
+    return file
 
 
 def hooks_of(on_alert: str | None, webhook: str | None) -> list[Hook]:

@@ -49,7 +49,7 @@ def track(  # one parameter a flag
     ] = None,
     alerts: Annotated[
         str | None,
-        typer.Option("--alerts", metavar="FILE", help="Write alerts as JSON lines; - is stdout."),
+        typer.Option("--alerts", metavar="FILE", help="Write alerts as JSON lines, --from: more; - is stdout."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -125,9 +125,11 @@ def track(  # one parameter a flag
             before = (
                 [] if flag == "--output" else [begin]
             )  # which may take the place of the old one
-            output.check_writable(path, flag, [file, *before, *others])
+            check = {"--report": output.check_page, "--output": output.check_model}
+            check.get(flag, output.check_writable)(path, flag, [file, *before, *others])
     if alerts is not None:
         output.check_lines(alerts, "--alerts")
+        output.check_alerts(alerts)
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)

@@ -57,7 +57,7 @@ def update(
     voice, session = Voice(quiet, verbose), session_of(ctx)
     apart = [] if out is None else [file]
     out = model if out is None else out
-    output.check_writable(out, unlike=apart)
+    output.check_model(out, unlike=apart)
     documents.check_there(file)
     learner = model_file.load_text_model(model, threads)
     stream.check_able(learner, model)
