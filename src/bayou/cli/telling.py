@@ -11,7 +11,7 @@ import typer
 
 from bayou.cli import documents, interrupt, output
 from bayou.cli.voice import Voice
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, several
 
 if TYPE_CHECKING:
     from bayou.data.text import Vectorizer
@@ -242,11 +242,6 @@ def _gap(model: TopicTracker) -> int:
         return 0
     one, other = slice_numbers(starts.astype("datetime64[us]"), width).tolist()
     return int(other - one)
-
-
-def several(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def topics_of(model: TopicTracker) -> Iterator[str]:

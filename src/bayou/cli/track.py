@@ -22,7 +22,7 @@ from bayou.cli.fit import check_parameters
 from bayou.cli.report import available, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, several
 
 if TYPE_CHECKING:
     from bayou.text_model import TextModel
@@ -49,7 +49,7 @@ def track(  # one parameter a flag
     ] = None,
     alerts: Annotated[
         str | None,
-        typer.Option("--alerts", metavar="FILE", help="Write alerts as JSON lines, --from: more; - is stdout."),
+        typer.Option("--alerts", metavar="FILE", help="Write (--from: add) JSON lines; - is stdout."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -229,11 +229,11 @@ def _leave(
     if not hasattr(model, "state_"):
         if not teller.n_docs or not hasattr(model, "_intake"):
             raise DataError(
-                f"there are no words in {telling.several(teller.n_docs, 'document')}; name the right column "
+                f"there are no words in {several(teller.n_docs, 'document')}; name the right column "
                 "with --text, or give --stop-words none"
             )
         raise DataError(
-            f"no slice is over after {telling.several(teller.n_docs, 'document')}; give more documents, a "
+            f"no slice is over after {several(teller.n_docs, 'document')}; give more documents, a "
             "shorter --slice, or a smaller --min-df"
         )
     if teller.path != output.STDOUT:
