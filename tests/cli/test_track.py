@@ -283,6 +283,9 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        (("--set", "n_topics=4", "-k", "3"), "n_topics is given twice, by --topics and by --set"),
+        (("--set", "min_docs=4", "--min-df", "3"), "min_docs is given twice, by --min-df"),
+        (("--set", "max_terms=4", "--max-terms", "3"), "max_terms is given twice, by --max-terms"),
         (("--set", "slice_by=week"), "slice_by has a flag: --slice"),
         (("--set", "on_alert=x"), "on_alert has a flag: --on-alert"),
         (("--set", "fixed=x"), "fixed must be JSON such as"),

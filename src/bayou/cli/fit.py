@@ -177,9 +177,8 @@ def fit(  # one parameter a flag
 
     voice, session = Voice(quiet, verbose), session_of(ctx)
     kind = catalogue.find(model)
-    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))
-    if topics is not None:
-        given["n_topics"] = topics
+    flags = {"n_topics": settings.Flag("--topics", topics, settings.said(ctx, "topics"))}
+    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}), flags)
     estimator = kind(**given, random_state=seed, n_threads=threads, max_time=max_time)
     check_parameters(estimator)
     vectorizer = Vectorizer(

@@ -139,10 +139,15 @@ def track(  # one parameter a flag
         model, vectorizer = before.estimator_, before.vectorizer_
     else:
         before = TextModel()
-        given = settings.read(_kind(), settings_ or (), session.settings.get("track", {}))
-        given = {"n_topics": topics, "slice_by": _width(slice_), "min_docs": min_df,
-                 "max_terms": max_terms, "random_state": seed, **given}  # fmt: skip
-        model = _kind()(**given, n_threads=threads)
+        flags = {
+            "n_topics": settings.Flag("--topics", topics, settings.said(ctx, "topics")),
+            "min_docs": settings.Flag("--min-df", min_df, settings.said(ctx, "min_df")),
+            "max_terms": settings.Flag("--max-terms", max_terms, settings.said(ctx, "max_terms")),
+        }
+        table = session.settings.get("track", {})
+        given = settings.read(_kind(), settings_ or (), table, flags)
+        how = {"slice_by": _width(slice_), "random_state": seed, "n_threads": threads}
+        model = _kind()(**given, **how)
         check_parameters(model)
         vectorizer = Vectorizer(stop_words=None if stop_words.lower() == "none" else stop_words)
     dated = isinstance(model.slice_by, str)
@@ -173,14 +178,11 @@ def track(  # one parameter a flag
 
 def _check_unsaid(ctx: typer.Context) -> None:
     """Refuse what belongs to a tracker that begins where one goes on."""
-    said = [
-        flag
-        for name, flag in _FIRST.items()
-        if (source := ctx.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    ]
+    said = [flag for name, flag in _FIRST.items() if settings.said(ctx, name)]
     if said:
         raise typer.BadParameter(
-            f"a tracker from a file has its own {', '.join(said)}; leave them out",
+            f"a tracker from a file has its own {', '.join(said)}; leave "
+            f"{'it' if len(said) == 1 else 'them'} out",
             param_hint="--from",
         )
 
