@@ -271,7 +271,9 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
     done = invoke(
         "track", news, *how, "--set", f"fixed={json.dumps(fixed)}", "--set", "strength=estimate"
     )
-    assert "(mine)" in done.stdout
+    mine = next(line for line in done.stdout.splitlines() if "(mine)" in line)
+    assert mine.split()[-2:] == ["dakime", "dukatu"]  # and no word that it does not have
+    assert mine.split()[-3].endswith("%")
     (tmp_path / "fixed.json").write_text(json.dumps(fixed))
     assert invoke("track", news, *how, "--set", "fixed=fixed.json").stdout.count("(mine)") == 1
     (tmp_path / "bayou.toml").write_text("[track.set.fixed]\nmine = {dakime = 3}\n")

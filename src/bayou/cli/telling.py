@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 _FEWEST = 2  # documents a topic of the first slice
+_LEAST = 1e-4  # of the weight of the first word: a fixed topic has a trace alone of others
 _FAR = 24  # slices without documents before the last one, at least
 _LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
@@ -248,12 +249,13 @@ def topics_of(model: TopicTracker) -> Iterator[str]:
     """The topics as they stand, the largest first: number, share of the last slice, words."""
     state, names = model.state_, model.topic_names_
     shares = state.tokens / max(float(state.tokens.sum()), 1e-12)
-    terms = model.top_terms(8)
+    terms, weights = model.top_terms(8), model.components_
     for k in (-shares).argsort(kind="stable"):
         id_ = int(state.ids[k])
         asleep = "  asleep" if state.silent[k] else ""
         who = f"topic {id_}" + (f" ({names[id_]})" if id_ in names else "")
-        yield f"{who:<11} {shares[k]:>6.1%}{asleep}  {' '.join(terms[k])}"
+        own = int((weights[k] > _LEAST * weights[k].max()).sum())
+        yield f"{who:<11} {shares[k]:>6.1%}{asleep}  {' '.join(terms[k][:own])}".rstrip()
 
 
 def judged(alerts: list[Any]) -> Iterator[str]:

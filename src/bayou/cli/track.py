@@ -39,7 +39,7 @@ def track(  # one parameter a flag
     file: options.File,
     slice_: Annotated[
         str,
-        typer.Option("--slice", metavar="TIME", help="day, week, month, year, '5 years', or documents."),
+        typer.Option("--slice", metavar="TIME", help="day, week, month, quarter, '5 years', or documents."),
     ] = "month",
     topics: Annotated[
         int, typer.Option("--topics", "-k", min=1, metavar="N", help="How many topics to begin with.")
