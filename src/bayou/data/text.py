@@ -128,7 +128,7 @@ def as_texts(X: Any) -> Iterable[Any]:
 
     Examples
     --------
-    >>> list(as_texts(np.array([["one text"], ["another"]])))
+    >>> list(as_texts(np.array([["one text"], ["another"]], dtype=object)))
     ['one text', 'another']
     """
     what = type(X).__name__
