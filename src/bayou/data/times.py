@@ -100,7 +100,7 @@ def _why_not(value: Any) -> str:
     said = f"{value!r:.80} is not a time"
     if isinstance(value, str) and _EITHER.fullmatch(value.strip()):
         return (
-            f"{said} that is sure: day and month could be either; write 2024-05-31, or 31 May 2024"
+            f"{said}: some write the day first and some the month; write 2024-05-31, or 31 May 2024"
         )
     text = value.strip() if isinstance(value, str) else ""
     number = isinstance(value, int | float | np.number) or _NUMBER.fullmatch(text)
