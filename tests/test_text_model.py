@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -302,3 +303,14 @@ def test_cross_validation_of_texts_with_classes():
     estimator = bayou.MedLDAClassifier(n_topics=4, n_sweeps=5, n_kept=2, random_state=0)
     found = cross_val_score(TextModel(estimator=estimator), TEXTS, KINDS * 6, cv=2)
     assert found.mean() > 0.7
+
+
+def test_a_frame_with_one_column_of_texts_is_read_row_by_row():
+    frame = pd.DataFrame(
+        {"id": range(4), "text": ["apple pear", "pear plum", "wolf bear", "lynx wolf"]}
+    )
+    model = TextModel(estimator=LDA(n_topics=2, n_sweeps=5, random_state=0)).fit(frame[["text"]])
+    assert len(model.vocabulary_) == 6
+    assert model.transform(frame[["text"]]).shape == (4, 2)
+    with pytest.raises(DataError, match="a table of 2 columns"):
+        model.transform(frame)

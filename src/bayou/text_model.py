@@ -100,8 +100,8 @@ class TextModel(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, or Corpus
-            Texts; any iterable will do, it is read once. The terms of a corpus must have names and
-            be counted as the vectoriser counts.
+            Texts; any iterable will do, it is read once, and a table of one column is that column. The terms
+            of a corpus must have names and be counted as the vectoriser counts.
         y : passed on to the estimator
         **how
             Passed on to the estimator's `fit`, such as ``checkpoint=``.

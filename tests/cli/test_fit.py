@@ -189,12 +189,12 @@ def test_what_is_handed_to_the_report(invoke, files, tmp_path, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "jinja2", types.ModuleType("jinja2"))
     fake = types.ModuleType("bayou.report")
-    fake.ReportData, fake.write = ReportData, lambda path, data: path.write_text("report")
+    fake.ReportData, fake.write = ReportData, lambda path, data: path.write_text("<p>report")
     monkeypatch.setitem(sys.modules, "bayou.report", fake)
     words = ("fit", files / "pets.csv", "--text", "body", "--label", "class", "--time", "day")
     done = invoke(*words, "-k", "2", "-o", "m.bayou", "--report", "r.html")
     assert "Report in r.html" in done.stderr
-    assert (tmp_path / "r.html").read_text() == "report"
+    assert (tmp_path / "r.html").read_text() == "<p>report"
     assert isinstance(seen["model"], bayou.LDA)
     assert seen["corpus"].label_names == ("beast", "fruit")
     assert seen["corpus"].times is not None

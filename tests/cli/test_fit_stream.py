@@ -13,7 +13,7 @@ from tests.cli.test_stream import TASKS, lines, rows
 import bayou
 from bayou.cli import documents, fit_stream, training
 from bayou.cli.voice import Voice
-from bayou.data.readers import Columns
+from bayou.data.table import Columns
 
 HOW = ("-m", "online-med-lda", "-k", "4", *KEEP_ALL)
 

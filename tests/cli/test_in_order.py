@@ -8,7 +8,7 @@ import pytest
 from bayou import TopicTracker
 from bayou.cli import documents, in_order
 from bayou.cli.voice import Voice
-from bayou.data.readers import Columns
+from bayou.data.table import Columns
 
 
 def written(path, days, more="", mode="w"):

@@ -255,7 +255,7 @@ def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp
     invoke(*words)
     assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 101
     done = invoke(*words, "--text", "body", code=1)
-    assert "begun with another columns" in done.stderr
+    assert "begun with other settings (columns)" in done.stderr
     done = invoke("stream", models / "classes.bayou", *words[2:], "--label", "label", code=3)
     assert "was not begun with" in done.stderr
 
@@ -356,7 +356,7 @@ def test_a_stream_of_which_nothing_can_be_used_says_so(invoke, models, tmp_path)
     done = invoke(
         "stream", models / "topics.bayou", "docs.jsonl", "--text", "body", "--state", "t", code=1
     )
-    assert "records are all unusable" in done.stderr
+    assert "the first 100 records are all unusable" in done.stderr
     assert "begin again without t" in done.stderr
 
 
@@ -419,3 +419,23 @@ def test_figures_that_cannot_be_kept_or_served(invoke, models, tmp_path, monkeyp
     done = invoke(*how, "--metrics", "m.prom", "--state", "t")
     assert "m.prom could not be written: no space left on device" in done.stderr
     assert "Done" in done.stderr
+
+
+@posix
+def test_a_block_that_is_not_full_is_told_with_the_words_that_are_unknown(
+    process, models, tmp_path
+):
+    written(tmp_path / "docs.jsonl", lines(60))
+    words = ("stream", models / "topics.bayou", "docs.jsonl", "--state", "s", "-f")
+    one = process(*words, "-o", "out.jsonl", "--report-seconds", "0.1", "--metrics", "m.prom")
+    said = ""
+    while "60 wait" not in said:
+        said = one.stderr.readline()
+    one.send_signal(signal.SIGTERM)
+    _, said = one.communicate(timeout=120)
+    assert one.returncode == 0
+    assert "60 wait for a block of 4,096" in said
+    assert "60 documents waited for a block of 4,096 to be full: not learned" in said
+    shares = [row["unknown"] for row in rows(tmp_path / "out.jsonl")]
+    told = [line for line in (tmp_path / "m.prom").read_text().splitlines() if "share " in line]
+    assert float(told[-1].split()[-1]) == pytest.approx(sum(shares) / 60, abs=1e-3)

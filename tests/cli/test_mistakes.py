@@ -139,6 +139,11 @@ def test_counts_are_not_texts(invoke, tmp_path):
         (("--set", "alpha=x,y"), "must be a number, or one for each topic"),
         (("--set", "learn_alpha=perhaps"), "must be true or false"),
         (("--set", "n_topics=0"), "at least 1; got 0"),
+        (
+            ("--set", "n_topics=4", "-k", "3"),
+            "n_topics is given twice, by --topics and by --set n_topics=4",
+        ),
+        (("--set", "beta=1", "--set", "beta=2"), "by --set beta=1 and by --set beta=2"),
         (("--set", "inference=magic"), "must be one of 'fast', 'gibbs'"),
         (("--set", "random_state=3"), "--seed"),
         (("--model", "ldaa"), "did you mean 'lda'?"),

@@ -271,7 +271,9 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
     done = invoke(
         "track", news, *how, "--set", f"fixed={json.dumps(fixed)}", "--set", "strength=estimate"
     )
-    assert "(mine)" in done.stdout
+    mine = next(line for line in done.stdout.splitlines() if "(mine)" in line)
+    assert mine.split()[-2:] == ["dakime", "dukatu"]  # and no word that it does not have
+    assert mine.split()[-3].endswith("%")
     (tmp_path / "fixed.json").write_text(json.dumps(fixed))
     assert invoke("track", news, *how, "--set", "fixed=fixed.json").stdout.count("(mine)") == 1
     (tmp_path / "bayou.toml").write_text("[track.set.fixed]\nmine = {dakime = 3}\n")
@@ -283,6 +285,9 @@ def test_every_parameter_can_be_set(invoke, news, tmp_path):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        (("--set", "n_topics=4", "-k", "3"), "n_topics is given twice, by --topics and by --set"),
+        (("--set", "min_docs=4", "--min-df", "3"), "min_docs is given twice, by --min-df"),
+        (("--set", "max_terms=4", "--max-terms", "3"), "max_terms is given twice, by --max-terms"),
         (("--set", "slice_by=week"), "slice_by has a flag: --slice"),
         (("--set", "on_alert=x"), "on_alert has a flag: --on-alert"),
         (("--set", "fixed=x"), "fixed must be JSON such as"),

@@ -142,7 +142,10 @@ def test_a_stream_without_dates_says_which_flag_names_them(invoke, begun, lines)
     Path("rest.jsonl").write_text("".join(lines[90:190]))
     invoke(*how, "u")
     Path("rest.jsonl").write_text("".join(lines[90:190]) + "\n".join(without[:60]) + "\n")
-    invoke(*how, "u")
+    said = invoke(*how, "u", "--time", "when", code=1).stderr
+    assert "begun with other settings (columns)" in said
+    said = invoke(*how, "u").stderr
+    assert "60 documents without a date counted to the time of the one before" in said
     tracker = bayou.load("u/model.bayou").estimator_
     assert tracker.state_.n_seen + tracker.n_waiting_ == 90 + 160
 

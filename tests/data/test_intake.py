@@ -31,7 +31,7 @@ def docs(times=None, n=None, names=("a", "b")):
     ("given", "width"),
     [
         ("day", Width("D")), ("weeks", Width("W")), ("3 months", Width("M", 3)),
-        ("10 years", Width("Y", 10)), (7, Width("docs", 7)), (None, Width("call")),
+        ("Quarter", Width("Q")), ("10 years", Width("Y", 10)), (7, Width("docs", 7)), (None, Width("call")),
     ],
 )  # fmt: skip
 def test_widths(given, width):
@@ -45,7 +45,13 @@ def test_a_width_that_cannot_be_meant(bad):
 
 
 def test_calendar_slices_begin_where_they_should():
-    for unit, day in (("day", "2024-02-29"), ("week", "2024-02-26"), ("month", "2024-02-01")):
+    for unit, day in (
+        ("day", "2024-02-29"),
+        ("week", "2024-02-26"),
+        ("month", "2024-02-01"),
+        ("quarter", "2024-01-01"),
+        ("2 quarters", "2024-01-01"),
+    ):
         width = parse_width(unit)
         (number,) = slice_numbers(us("2024-02-29T23:59"), width)
         assert str(slice_start(int(number), width).astype("datetime64[D]")) == day
@@ -62,6 +68,21 @@ def test_names_of_slices():
     assert slice_name(NEVER, NEVER, Width("docs", 5), 3) == "3"
     months = [int(x.astype(np.int64)) for x in us("2024-01", "2024-04")]
     assert slice_name(*months, Width("M", 3), 0) == "2024-01–2024-03"
+    assert slice_name(*months, Width("Q"), 0) == "2024-Q1"
+    halves = [int(x.astype(np.int64)) for x in us("1969-07", "1970-01")]
+    assert slice_name(*halves, Width("Q", 2), 0) == "1969-Q3–1969-Q4"
+
+
+def test_quarters_follow_each_other_over_years():
+    months = us(*(f"{year}-{month:02d}" for year in (1799, 1969, 2024) for month in range(1, 13)))
+    width = parse_width("quarter")
+    numbers = slice_numbers(months, width)
+    starts = [str(slice_start(int(n), width))[:7] for n in numbers]
+    firsts = [
+        f"{m.astype('datetime64[Y]')}-{(i % 12) // 3 * 3 + 1:02d}" for i, m in enumerate(months)
+    ]
+    assert starts == firsts
+    assert set(np.diff(numbers[:12])) == {0, 1}
 
 
 def test_missing_times_are_those_of_the_document_before():

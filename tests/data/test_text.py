@@ -3,6 +3,8 @@ import types
 import unicodedata
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -197,3 +199,36 @@ def test_the_real_lists():
     pytest.importorskip("stopwordsiso")
     vectorizer = Vectorizer(stop_words="german").fit(["der Hund und die Katze"])
     assert vectorizer.vocabulary_.terms == ("hund", "katze")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_table_of_one_column_is_that_column(frame):
+    texts = ["the cat sat", "a dog", "the dog sat"]
+    expected = Vectorizer().fit_transform(texts).toarray()
+    for table in (
+        frame({"text": texts}),
+        np.array(texts, object)[:, None],
+        frame({"t": texts})["t"],
+    ):
+        np.testing.assert_array_equal(Vectorizer().fit_transform(table).toarray(), expected)
+        assert Corpus.from_text(table).n_docs == 3
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (pd.DataFrame({"id": [1], "text": ["a cat"]}), r"2 columns \('id', 'text'\); give the column"),
+        (pl.DataFrame({"id": [1], "text": ["a cat"]}), r"2 columns \('id', 'text'\); give the column"),
+        (pd.DataFrame(), "0 columns"),
+        (np.array([["a", "b"]]), r"array of shape \(1, 2\)"),
+        (np.array("a text"), r"array of shape \(\)"),
+        ({"a": "a cat"}, "got a dict; give its values"),
+        ({"a cat", "a dog"}, "got a set, which has no order"),
+        ("a cat", "got str; put a single text in a list"),
+        (7, "got int"),
+    ],
+)  # fmt: skip
+def test_what_holds_no_list_of_texts_is_refused(held, said):
+    for read in (Vectorizer().fit_transform, Corpus.from_text):
+        with pytest.raises(DataError, match=said):
+            read(held)

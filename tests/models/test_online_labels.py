@@ -200,7 +200,10 @@ def test_labels_are_removed_merged_and_split(model, corpus):
         (lambda m: m.remove_labels(["x"]), "not among"),
         (lambda m: m.remove_labels(m.classes_.tolist()), "would be left"),
         (lambda m: m.merge_labels([m.classes_[0]], "b"), "two labels"),
-        (lambda m: m.merge_labels(m.classes_[:2].tolist(), m.classes_[2]), "new one"),
+        (
+            lambda m: m.merge_labels(m.classes_[:2].tolist(), m.classes_[2]),
+            "is a label already, and none of those to merge",
+        ),
         (lambda m: m.split_label(m.classes_[0], ["only"]), "two new names"),
         (lambda m: m.split_label(m.classes_[0], [m.classes_[1], "b"]), "taken"),
         (lambda m: m.partial_fit(np.ones((1, 60)), ["a class"]), "label lists"),

@@ -138,3 +138,21 @@ def test_a_server_that_answers_byte_by_byte_is_not_waited_for(monkeypatch):
         done.set()
         thread.join()
     assert said == f"127.0.0.1:{port} took over 0.5 s and is not waited for"
+
+
+@pytest.mark.parametrize(
+    "line", ["cat >> all.jsonl", "jq .kind | mail me", "a && b", "a ; b", "cat 2> e"]
+)
+def test_what_only_a_shell_understands_is_refused_and_shown_to_one(line):
+    sign = next(word for word in line.split() if not word.isalnum() and "." not in word)
+    with pytest.raises(ValueError, match="is for a shell, and none is run") as said:
+        hooks.command(line)
+    assert str(said.value).startswith(sign)
+    assert str(said.value).endswith(f"sh -c '{line}'")
+
+
+def test_a_shell_may_be_the_command(tmp_path):
+    out = tmp_path / "all.jsonl"
+    hook = hooks.command(f"sh -c 'cat >> {out}; echo >> {out}'")
+    assert hook('{"kind": "rise"}') is None
+    assert out.read_text().startswith('{"kind": "rise"}')

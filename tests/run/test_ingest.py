@@ -254,7 +254,7 @@ def test_a_stream_is_not_mixed_with_another(tmp_path, docs):
     other = tmp_path / "other.jsonl"
     other.write_text(lines(1)[0] + "\n")
     run(tmp_path, Files([docs], Reading()))
-    with pytest.raises(DataError, match="begun with another source"):
+    with pytest.raises(DataError, match=r"begun with other settings \(source "):
         run(tmp_path, Files([str(other)], Reading()))
     folder = tmp_path / "else"
     folder.mkdir()
@@ -276,7 +276,7 @@ def test_a_stream_of_nothing_but_rubbish_is_a_mistake(tmp_path):
     path.write_text('{"body": "x"}\n' * 99)
     assert run(tmp_path, Files([str(path)], Reading())).n_learned == 0
     assert len(rows(tmp_path, "dead.jsonl")) == 99
-    path.write_text('{"body": "x"}\n' * 100)
+    path.write_text('{"body": "x"}\n' * 150)
     folder = tmp_path / "all"
     folder.mkdir()
     with pytest.raises(DataError, match=r"first 100 records are all unusable .*no text"):
@@ -356,3 +356,22 @@ def test_figures(tmp_path, docs):
     assert "NaN" in loop.gauges.text()
     with serving(None, Gauges("rows").text) as none:
         assert none is None
+
+
+def test_documents_that_wait_for_a_block_are_told(tmp_path, docs):
+    n, seen = [0], []
+
+    def stopped():
+        n[0] += 1
+        return n[0] > 1
+
+    loop, toy = stream(tmp_path, Files([docs], Reading(follow=True)), stopped=stopped, block=64)
+    loop.reported = lambda: seen.append((loop.gauges.line(), loop.gauges.text()))
+    loop.run()
+    loop.journal.close()
+    assert toy.n_learned == 0
+    assert 1 < loop.n_waiting < 64
+    assert f"{loop.n_waiting} wait for a block of 64, 1 live topic, 2 terms" in seen[-1][0]
+    assert f"bayou_stream_waiting {loop.n_waiting}\n" in seen[-1][1]
+    loop.gauges.values |= {"dead_letters_total": 1.0, "waiting": 0.0, "unknown_share": float("nan")}
+    assert loop.gauges.line().endswith("1 live topic, 2 terms, 1 dead letter, 0 alerts")

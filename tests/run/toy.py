@@ -37,7 +37,7 @@ class Toy:
         array = np.frombuffer(self.digest.encode(), np.uint8)
         return {"digest": array}, {"n_learned": self.n_learned}
 
-    def figures(self):
+    def figures(self, waiting):
         return {"live_topics": 1.0, "vocabulary_terms": 2.0, "unknown_share": 0.5}
 
 

@@ -133,8 +133,13 @@ class LabelSet(LabelEstimator, abstract=True):
         self._settle()
         parts, every = self._columns(names), self.classes_.tolist()
         own = [i for i in parts.tolist() if every[i] == into]
-        if len(parts) < 2 or (not own and into in every):
-            raise DataError("merge_labels takes two labels or more, into one of them or a new one")
+        if len(parts) < 2:
+            raise DataError(f"two labels or more are merged; got {every[int(parts[0])]!r} alone")
+        if not own and into in every:
+            raise DataError(
+                f"{into!r} is a label already, and none of those to merge; name it among them too, or merge "
+                "into a new label"
+            )
         if not self._several and len(every) - len(parts) < 1:
             raise DataError("one class would be left; keep two")
         first = own[0] if own else int(parts[0])

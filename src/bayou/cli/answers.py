@@ -11,7 +11,7 @@ from bayou.cli import documents
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.explanation import MarginExplanation
     from bayou.text_model import TextModel
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from bayou.cli import options
-from bayou.cli.output import check_writable
+from bayou.cli.output import check_model, check_page
 from bayou.data.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def demo(
     Nothing is downloaded: the text is read from the source files of Python,
     NumPy, SciPy and scikit-learn on this machine.
     """
-    check_writable(output)
+    check_model(output)
+    check_page(output.with_suffix(".html"))
     out, err = Console(highlight=False), Console(stderr=True, highlight=False)
     settings = {
         "random_state": seed,

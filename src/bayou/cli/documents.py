@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,7 @@ from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
-    from bayou.data.readers import Columns, Table
+    from bayou.data.table import Columns, Table
     from bayou.data.text import Vectorizer
 
 _FORMATS = tuple(form for form in FORMATS if form not in MATRIX_FORMATS)
@@ -54,11 +54,12 @@ class Batch(NamedTuple):
     labels: list[Any] | None = None  # as they stand in the file; None: no document has the field
     targets: list[float] | None = None
     times: list[Any] | None = None
+    n_undated: int = 0  # where dates were looked for
 
 
 def texts_only(text: str | None, id: str | None = "") -> Columns:
     """Columns of verbs that look at nothing but the text and the name of a document."""
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
 
     return Columns(text=text or "text", label="", target="", time="", id=id)
 
@@ -106,7 +107,7 @@ def _check_json(path: str) -> None:
 
 
 def _table(source: Source) -> Table:
-    from bayou.data.readers import Table
+    from bayou.data.table import Table
 
     return Table(source.columns, None, source.label_separator or None, source.usual)
 
@@ -198,10 +199,18 @@ def batches(source: Source, size: int, skip: int = 0, first: int | None = None) 
         _forget(table)
         number = source.n_before + at + 1
         ids = found.get("ids") or list(range(number, number + len(some)))
-        yield Batch(ids, some, found.get("labels"), found.get("targets"), found.get("times"))
+        times = found.get("times")
+        beside = (found.get("labels"), found.get("targets"), times)
+        yield Batch(ids, some, *beside, _n_undated(times or [None] * len(some)))
         at, empty = at + len(some), False
     if empty:
         raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")
+
+
+def _n_undated(times: Sequence[Any]) -> int:
+    from numpy import isnat
+
+    return sum(time is None or bool(isnat(time)) for time in times)
 
 
 def _forget(table: Table) -> None:

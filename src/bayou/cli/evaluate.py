@@ -110,7 +110,7 @@ def _check_output(out: Path, file: str, along: bool) -> None:
             "nothing is learned without --progressive; results go to standard output",
             param_hint="--output",
         )
-    output.check_writable(out, unlike=[file])
+    output.check_model(out, unlike=[file])
 
 
 class _Predictions(NamedTuple):

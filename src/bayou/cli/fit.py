@@ -171,15 +171,14 @@ def fit(  # one parameter a flag
     """
     model = catalogue.resolved(model, label, target)
     documents.check_there(file)
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.data.text import Vectorizer
     from bayou.text_model import TextModel
 
     voice, session = Voice(quiet, verbose), session_of(ctx)
     kind = catalogue.find(model)
-    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}))
-    if topics is not None:
-        given["n_topics"] = topics
+    flags = {"n_topics": settings.Flag("--topics", topics, settings.said(ctx, "topics"))}
+    given = settings.read(kind, settings_ or (), session.settings.get("fit", {}), flags)
     estimator = kind(**given, random_state=seed, n_threads=threads, max_time=max_time)
     check_parameters(estimator)
     vectorizer = Vectorizer(
@@ -194,12 +193,12 @@ def fit(  # one parameter a flag
             f"{model} learns from the text alone; --label, --target and --time serve --report"
         )
     out = _free(resume) if out is None else out
-    output.check_writable(out, unlike=[file])
+    output.check_model(out, unlike=[file])
     begun = fit_stream.wanted(kind, file, first)
     if begun is not None:
         fit_stream.check_unused(report)
     if report is not None:
-        output.check_writable(report, "--report", [file, out])
+        output.check_page(report, "--report", [file, out])
         available()
     kept = training.checkpoint_for(kind, checkpoint_dir, out, resume, voice)
     guessed = None if report is not None else ""  # what nobody looks at need not be readable

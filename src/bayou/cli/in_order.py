@@ -15,7 +15,7 @@ from bayou.cli import documents, interrupt
 from bayou.cli.voice import Voice
 from bayou.data.calendar import NEVER, Times, Width, filled, parse_width, slice_numbers
 from bayou.data.errors import DataError
-from bayou.data.fields import as_times
+from bayou.data.times import as_times
 
 _LOOK = 4096  # documents at a time while only their dates are looked at
 
@@ -84,7 +84,8 @@ def _as_they_come(
                 yield _joined(held)
                 held = []
     except (KeyboardInterrupt, DataError) as end:
-        if held:  # read, and nobody could bring them again
+        dated = before is not None or hasattr(model, "_intake") or not width.dated
+        if held and dated:  # read, and nobody could bring them again
             if isinstance(end, KeyboardInterrupt):
                 interrupt.heard()
             yield _joined(held)
@@ -109,6 +110,7 @@ def _joined(ones: list[documents.Batch]) -> documents.Batch:
         [one.ids[0] for one in ones],
         [one.texts[0] for one in ones],
         times=[(one.times or [None])[0] for one in ones] if dated else None,
+        n_undated=sum(one.n_undated for one in ones),
     )
 
 
@@ -124,7 +126,8 @@ def _sorted(source: documents.Source, size: int, clock: np.datetime64) -> Iterat
                     ends.append(ends[-1] + aside.write(both.encode("utf-8", "surrogatepass")))
                 yield _own(batch)
 
-        times = filled(_joined_times(put_aside()), clock)
+        own = _joined_times(put_aside())
+        times = filled(own, clock)
         order = np.argsort(times, kind="stable")
         for at in range(0, len(order), size):
             rows, pairs = order[at : at + size].tolist(), []
@@ -132,4 +135,5 @@ def _sorted(source: documents.Source, size: int, clock: np.datetime64) -> Iterat
                 aside.seek(ends[d])
                 pairs.append(json.loads(aside.read(ends[d + 1] - ends[d])))
             ids, texts = map(list, zip(*pairs, strict=True))
-            yield documents.Batch(ids, texts, times=[times[d] for d in rows])
+            lacking = int(np.isnat(own[rows]).sum())
+            yield documents.Batch(ids, texts, times=[times[d] for d in rows], n_undated=lacking)

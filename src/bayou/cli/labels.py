@@ -59,7 +59,7 @@ def labels(
     _check(inner, model, merge, split, into)
     if add or remove or merge or split:
         out = model if out is None else out
-        output.check_writable(out)
+        output.check_model(out)
         _change(inner, model, add or [], remove or [], merge or [], split, into or [])
         learned.save(out)
     _print(inner, n_terms, as_json)

@@ -68,7 +68,7 @@ OnAlert = Annotated[
     typer.Option(
         "--on-alert",
         metavar="CMD",
-        help="Run this for each alert, its JSON on stdin.",
+        help="Run this for each alert, its JSON on stdin; no shell: sh -c '...' is one.",
         rich_help_panel=_TELLING,
     ),
 ]

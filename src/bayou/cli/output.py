@@ -26,6 +26,8 @@ _FORMS = {
     ".parquet": "parquet",
 }
 
+_HEAD = 4096  # bytes that tell what a file is
+
 Row = Mapping[str, Any]
 
 
@@ -65,6 +67,53 @@ def check_writable(
         raise typer.BadParameter(f"{path} is a folder; name a file", param_hint=flag)
     if not os.access(folder, os.W_OK):
         raise typer.BadParameter(f"the folder {folder} may not be written to", param_hint=flag)
+
+
+def check_model(
+    path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
+) -> None:
+    """`check_writable` for a model: a file that is there already must be one."""
+    check_writable(path, flag, unlike)
+    head = _head(path)
+    if head and b'"format":"bayou"' not in head:
+        raise _would_lose(path, "a model of bayou", flag)
+
+
+def check_page(
+    path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
+) -> None:
+    """`check_writable` for a report: a file that is there already must be HTML."""
+    check_writable(path, flag, unlike)
+    head = _head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head and not head.startswith(b"<"):
+        raise _would_lose(path, "HTML", flag)
+
+
+def check_alerts(path: str, flag: str = "--alerts") -> None:
+    """A file of alerts that is there already must hold alerts."""
+    head = b"" if path == STDOUT else _head(path).partition(b"\n")[0]
+    if head.strip() and not (head.startswith(b"{") and b'"kind"' in head and b'"topic"' in head):
+        raise _would_lose(path, "a file of alerts", flag)
+
+
+def _head(path: str | os.PathLike[str]) -> bytes:
+    """The first bytes of a file; none of one that is not there, and of what is no file."""
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise DataError(f"{os.fspath(path)}: {reason}; name another file") from None
+
+
+def _would_lose(path: str | os.PathLike[str], what: str, flag: str) -> typer.BadParameter:
+    return typer.BadParameter(
+        f"{os.fspath(path)} is there already and is not {what}: it would be lost; name another file, or "
+        "remove it",
+        param_hint=flag,
+    )
 
 
 def check_apart(path: str | os.PathLike[str], others: Sequence[Any], flag: str) -> None:

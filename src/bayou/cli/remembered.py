@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from bayou.cli.documents import Source
-    from bayou.data.readers import Columns, Table
+    from bayou.data.table import Columns, Table
     from bayou.text_model import TextModel
 
 _TEXT, _SEPARATOR = "text", "label_separator"
@@ -22,7 +22,7 @@ class Names(NamedTuple):
 
     def table(self) -> Table:
         """What reads records by these names."""
-        from bayou.data.readers import Table
+        from bayou.data.table import Table
 
         return Table(self.columns, None, self.separator or None, self.usual)
 

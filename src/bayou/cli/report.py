@@ -66,10 +66,10 @@ def report(
     The report on a tracker is the one that `bayou track` writes; documents
     are for it to quote from: bayou report news.stream/model.bayou
     """
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
 
     voice = Voice(quiet, verbose)
-    output.check_writable(out, unlike=[file, model, test])
+    output.check_page(out, unlike=[file, model, test])
     learned = model_file.load_text_model(model, threads)
     tracked = stream.is_tracker(learned.estimator_)
     if tracked and test is not None:

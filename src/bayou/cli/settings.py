@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -26,19 +26,52 @@ _NOT_HERE = ("progress", "callbacks")
 _HINT = "--set"
 
 
-def read(kind: type[Estimator], pairs: Iterable[str], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml."""
+class Flag(NamedTuple):
+    """A parameter that has a flag of its own, too."""
+
+    flag: str
+    value: Any  # None: it was left out
+    said: bool  # on the command line, not by default
+
+
+def said(ctx: typer.Context, name: str) -> bool:
+    """Whether an option was given on the command line itself."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def read(
+    kind: type[Estimator],
+    pairs: Iterable[str],
+    table: Mapping[str, Any],
+    flags: Mapping[str, Flag],
+) -> dict[str, Any]:
+    """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml.
+
+    Those of ``flags`` are taken from their flag if that was said, or if nothing else gives them.
+    """
     given = {
         name: json.dumps(value, default=str) if isinstance(value, Mapping) else spelled(value)
         for name, value in table.items()
     }
+    told: dict[str, str] = {name: flag.flag for name, flag in flags.items() if flag.said}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
             raise typer.BadParameter(f"write name=value, not {pair!r}", param_hint=_HINT)
-        given[name.strip().replace("-", "_")] = value.strip()
+        name = name.strip().replace("-", "_")
+        if name in told:
+            raise typer.BadParameter(
+                f"{name} is given twice, by {told[name]} and by --set {name}={value.strip()}; leave one out",
+                param_hint=_HINT,
+            )
+        given[name], told[name] = value.strip(), f"--set {name}={value.strip()}"
     hints = get_type_hints(kind)
-    return {name: convert(name, text, _hint_of(kind, hints, name)) for name, text in given.items()}
+    out = {name: convert(name, text, _hint_of(kind, hints, name)) for name, text in given.items()}
+    for name, flag in flags.items():
+        if flag.said or (name not in out and flag.value is not None):
+            out[name] = flag.value
+    return out
 
 
 def settable(name: str) -> bool:

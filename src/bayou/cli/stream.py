@@ -16,7 +16,7 @@ from bayou.cli.voice import Voice
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.text_model import TextModel
 
 _SECONDS = 30.0  # between two checkpoints

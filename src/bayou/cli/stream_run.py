@@ -13,9 +13,9 @@ import typer
 
 from bayou.cli import model_file, remembered, stream
 from bayou.cli.shell import as_flags
-from bayou.cli.telling import pass_on, several, told
+from bayou.cli.telling import pass_on, told
 from bayou.cli.voice import Voice
-from bayou.data.errors import DataError, ModelFileError
+from bayou.data.errors import DataError, ModelFileError, several
 
 if TYPE_CHECKING:
     from bayou.cli.streaming import Task
@@ -102,6 +102,11 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
         if ended and loop.n_docs == first:
             new = "more " if first else ""
             voice.say(f"There were no {new}documents in {loop.source.name}; nothing was learned")
+        if not ended and (n := loop.n_waiting):
+            voice.say(
+                f"{several(n, 'document')} waited for a block of {loop.policy.block:,} to be full: not "
+                "learned, and read again when the stream goes on (a smaller --block learns sooner)"
+            )
         voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
         return ended
     finally:
@@ -133,11 +138,13 @@ class _Reporter:
 
     def __init__(self, plan: Plan, loop: Ingest, voice: Voice) -> None:
         self._metrics, self._loop, self._voice = plan.metrics, loop, voice
-        self._late = 0.0
+        self._late = self._undated = 0.0
+        self._n_docs = -1.0  # at the last time
 
     def report(self) -> None:
         gauges = self._loop.gauges
-        if gauges.values["unknown_share"] > _UNKNOWN:
+        before, self._n_docs = self._n_docs, gauges.values["documents_total"]
+        if gauges.values["unknown_share"] > _UNKNOWN and self._n_docs != before:
             self._remark(
                 "Most words of the latest documents are unknown; is this the stream of the model?"
             )
@@ -147,6 +154,10 @@ class _Reporter:
                 f"{several(int(self._late - late), 'document')} came late: slices of their time were over, "
                 "as later documents had come before"
             )
+        undated, self._undated = self._undated, gauges.values["undated_total"]
+        if self._undated > undated:
+            n = several(self._undated - undated, "document")
+            self._voice.say(f"{n} without a date counted to the time of the one before")
         self._voice.say(gauges.line())
         if self._metrics is not None:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +46,7 @@ class Task:
         self._numbers = answers.is_regression(model.estimator_)
         self._classes = answers.are_learned(model.estimator_) and not self._numbers
         self._met = (model.n_known_, model.n_unknown_)
+        self._unknown = math.nan
 
     def work(self, answered: bool) -> Work:
         """The functions that the loop is given."""
@@ -128,17 +129,30 @@ class Task:
             f"name it with --{what}, or give --{what} '' if there is none"
         )
 
-    def figures(self) -> Mapping[str, float]:
-        """Live topics, terms, and how many words are unknown since the last time."""
+    def figures(self, waiting: Sequence[Document]) -> Mapping[str, float]:
+        """Live topics, terms, and how many words are unknown since the last time or wait to be learned."""
         model = self.model
         tokens = model.estimator_.posterior_.topic_tokens
         known, unknown = model.n_known_ - self._met[0], model.n_unknown_ - self._met[1]
         self._met = (model.n_known_, model.n_unknown_)
+        n_strange, n_waiting = strangers(model, (document.tokens for document in waiting))
+        if n := known + unknown + n_waiting:  # or else as it was
+            self._unknown = (unknown + n_strange) / n
         return {
             "live_topics": live_topics(tokens),
             "vocabulary_terms": float(len(model.vocabulary_)),
-            "unknown_share": unknown / max(known + unknown, 1),
+            "unknown_share": self._unknown,
         }
+
+
+def strangers(model: TextModel, documents: Iterable[Sequence[str]]) -> tuple[int, int]:
+    """How many tokens of documents have no column, and how many there are."""
+    known = model.vocabulary_.numbers
+    n_strange = n_tokens = 0
+    for tokens in documents:
+        n_tokens += len(tokens)
+        n_strange += sum(token not in known for token in tokens)
+    return n_strange, n_tokens
 
 
 def live_topics(tokens: NDArray[np.float64]) -> float:

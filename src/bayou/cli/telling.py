@@ -11,7 +11,7 @@ import typer
 
 from bayou.cli import documents, interrupt, output
 from bayou.cli.voice import Voice
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, several
 
 if TYPE_CHECKING:
     from bayou.data.text import Vectorizer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayou.run.hooks import Hook
 
 _BATCH = 256
+_LEAST = 1e-4  # of the weight of the first word: a fixed topic has a trace alone of others
 _LONGEST = 4000  # characters of a text that are kept while its slice is open, to quote from
 
 
@@ -36,13 +37,13 @@ class Teller:
         self.model, self.vectorizer, self.voice, self.hooks = model, vectorizer, voice, hooks
         self.texts: dict[str, str] = {}  # of documents whose slice is open
         self.kept: dict[str, str] = {}  # of documents that alerts name
-        self.n_docs = 0
+        self.n_docs = self.n_undated = 0
         self.begun = hasattr(model, "state_")  # by an earlier command
         self._n_late = n_late(model) if self.begun else 0
         self._lines: Any = None
         self.path = alerts
         if alerts is not None and alerts != output.STDOUT:
-            self._lines = Path(alerts).open("w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+            self._lines = _lines(Path(alerts), more=self.begun)
         model.set_params(on_alert=self._tell)
 
     def follow(self, source: documents.Source, keep_open: bool) -> bool:
@@ -96,6 +97,12 @@ class Teller:
             said += (
                 f"; {several(n, 'document')} {'waits' if n == 1 else 'wait'} for the slice to end"
             )
+        if self.n_undated and isinstance(model.slice_by, str):
+            one = self.n_undated == 1
+            said += (
+                f"; {several(self.n_undated, 'document')} {'has' if one else 'have'} no date and "
+                f"{'counts' if one else 'count'} to the time of the one before"
+            )
         if late:
             lost = " and are left out" if model.late == "drop" else ""
             said += (
@@ -123,6 +130,7 @@ class Teller:
         counts, terms = count_tokens(self.vectorizer.tokens(batch.texts), vocabulary=None)
         names = [str(name) for name in batch.ids]
         self.n_docs += len(names)
+        self.n_undated += batch.n_undated
         self.texts.update((n, t[:_LONGEST]) for n, t in zip(names, batch.texts, strict=True))
         if not len(terms) and not hasattr(self.model, "_intake"):
             return None
@@ -148,6 +156,14 @@ class Teller:
             parts = self.model._intake.waiting.values()
             waiting = {name for part in parts for corpus in part for name in corpus.ids or ()}
             self.texts = {name: text for name, text in self.texts.items() if name in waiting}
+
+
+def _lines(path: Path, more: bool) -> Any:
+    """A file of alerts: a new one, or where a tracker goes on the same with more."""
+    file = path.open("a" if more else "w", encoding="utf-8", errors="backslashreplace")
+    if more and path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n"):
+        file.write("\n")  # behind a line that was cut short
+    return file
 
 
 def hooks_of(on_alert: str | None, webhook: str | None) -> list[Hook]:
@@ -209,20 +225,16 @@ def n_late(model: TopicTracker) -> int:
     return int(model.slices_.n_late.sum()) + sum(intake.n_late.values()) + int(intake.n_dropped)
 
 
-def several(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def topics_of(model: TopicTracker) -> Iterator[str]:
     """The topics as they stand, the largest first: number, share of the last slice, words."""
     state, names, shares = model.state_, model.topic_names_, model.topic_shares_
-    terms = model.top_terms(8)
+    terms, weights = model.top_terms(8), model.components_
     for k in (-shares).argsort(kind="stable"):
         id_ = int(state.ids[k])
         asleep = "  asleep" if state.silent[k] else ""
         who = f"topic {id_}" + (f" ({names[id_]})" if id_ in names else "")
-        yield f"{who:<11} {shares[k]:>6.1%}{asleep}  {' '.join(terms[k])}"
+        own = int((weights[k] > _LEAST * weights[k].max()).sum())
+        yield f"{who:<11} {shares[k]:>6.1%}{asleep}  {' '.join(terms[k][:own])}".rstrip()
 
 
 def judged(alerts: list[Any]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from bayou.cli.fit import check_parameters
 from bayou.cli.report import available, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
 from bayou.cli.voice import Voice
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, several
 
 if TYPE_CHECKING:
     from bayou.text_model import TextModel
@@ -39,7 +39,7 @@ def track(  # one parameter a flag
     file: options.File,
     slice_: Annotated[
         str,
-        typer.Option("--slice", metavar="TIME", help="day, week, month, year, '5 years', or documents."),
+        typer.Option("--slice", metavar="TIME", help="day, week, month, quarter, '5 years', or documents."),
     ] = "month",
     topics: Annotated[
         int, typer.Option("--topics", "-k", min=1, metavar="N", help="How many topics to begin with.")
@@ -49,7 +49,7 @@ def track(  # one parameter a flag
     ] = None,
     alerts: Annotated[
         str | None,
-        typer.Option("--alerts", metavar="FILE", help="Write alerts as JSON lines; - is stdout."),
+        typer.Option("--alerts", metavar="FILE", help="Write (--from: add) JSON lines; - is stdout."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -112,7 +112,7 @@ def track(  # one parameter a flag
 
     Without a file at hand, builtin:news is a stream with planted events.
     """
-    from bayou.data.readers import Columns
+    from bayou.data.table import Columns
     from bayou.data.text import Vectorizer
     from bayou.text_model import TextModel
 
@@ -125,9 +125,11 @@ def track(  # one parameter a flag
             before = (
                 [] if flag == "--output" else [begin]
             )  # which may take the place of the old one
-            output.check_writable(path, flag, [file, *before, *others])
+            check = {"--report": output.check_page, "--output": output.check_model}
+            check.get(flag, output.check_writable)(path, flag, [file, *before, *others])
     if alerts is not None:
         output.check_lines(alerts, "--alerts")
+        output.check_alerts(alerts)
     if report is not None:
         available()
     hooks = telling.hooks_of(on_alert, webhook)
@@ -137,10 +139,15 @@ def track(  # one parameter a flag
         model, vectorizer = before.estimator_, before.vectorizer_
     else:
         before = TextModel()
-        given = settings.read(_kind(), settings_ or (), session.settings.get("track", {}))
-        given = {"n_topics": topics, "slice_by": _width(slice_), "min_docs": min_df,
-                 "max_terms": max_terms, "random_state": seed, **given}  # fmt: skip
-        model = _kind()(**given, n_threads=threads)
+        flags = {
+            "n_topics": settings.Flag("--topics", topics, settings.said(ctx, "topics")),
+            "min_docs": settings.Flag("--min-df", min_df, settings.said(ctx, "min_df")),
+            "max_terms": settings.Flag("--max-terms", max_terms, settings.said(ctx, "max_terms")),
+        }
+        table = session.settings.get("track", {})
+        given = settings.read(_kind(), settings_ or (), table, flags)
+        how = {"slice_by": _width(slice_), "random_state": seed, "n_threads": threads}
+        model = _kind()(**given, **how)
         check_parameters(model)
         vectorizer = Vectorizer(stop_words=None if stop_words.lower() == "none" else stop_words)
     dated = isinstance(model.slice_by, str)
@@ -171,14 +178,11 @@ def track(  # one parameter a flag
 
 def _check_unsaid(ctx: typer.Context) -> None:
     """Refuse what belongs to a tracker that begins where one goes on."""
-    said = [
-        flag
-        for name, flag in _FIRST.items()
-        if (source := ctx.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    ]
+    said = [flag for name, flag in _FIRST.items() if settings.said(ctx, name)]
     if said:
         raise typer.BadParameter(
-            f"a tracker from a file has its own {', '.join(said)}; leave them out",
+            f"a tracker from a file has its own {', '.join(said)}; leave "
+            f"{'it' if len(said) == 1 else 'them'} out",
             param_hint="--from",
         )
 
@@ -227,11 +231,11 @@ def _leave(
     if not hasattr(model, "state_"):
         if not teller.n_docs or not hasattr(model, "_intake"):
             raise DataError(
-                f"there are no words in {telling.several(teller.n_docs, 'document')}; name the right column "
+                f"there are no words in {several(teller.n_docs, 'document')}; name the right column "
                 "with --text, or give --stop-words none"
             )
         raise DataError(
-            f"no slice is over after {telling.several(teller.n_docs, 'document')}; give more documents, a "
+            f"no slice is over after {several(teller.n_docs, 'document')}; give more documents, a "
             "shorter --slice, or a smaller --min-df"
         )
     if teller.path != output.STDOUT:

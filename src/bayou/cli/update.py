@@ -55,9 +55,10 @@ def update(
     Example: bayou update mail.bayou today.jsonl
     """
     voice, session = Voice(quiet, verbose), session_of(ctx)
-    apart = [] if out is None else [file]
+    if out is not None:
+        output.check_model(out, unlike=[file])
     out = model if out is None else out
-    output.check_writable(out, unlike=apart)
+    output.check_writable(out)
     documents.check_there(file)
     learner = model_file.load_text_model(model, threads)
     stream.check_able(learner, model)

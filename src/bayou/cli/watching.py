@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayou.cli.predict import rows
-from bayou.cli.streaming import given_id, live_topics
+from bayou.cli.streaming import given_id, live_topics, strangers
 from bayou.cli.telling import about_dates, n_late
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
@@ -44,7 +44,8 @@ class Watch:
     ) -> None:
         self.model, self._names, self._top, self._tell = model, names, top, tell
         self._begun = begun
-        self._tokens = 0
+        self._tokens = self._n_undated = 0
+        self._unknown = np.nan
         self._late = n_late(model.estimator_)
         self._left_out = model.estimator_.dropped_.n_tokens
 
@@ -94,6 +95,8 @@ class Watch:
     def _times(self, documents: Sequence[Document]) -> list[Any] | None:
         """The dates of a block; none at all is a mistake only where there has never been one."""
         times = [d.time for d in documents]
+        if isinstance(self.model.estimator_.slice_by, str):
+            self._n_undated += sum(time is None or bool(np.isnat(time)) for time in times)
         if any(time is not None for time in times):
             self._begun = True
             return times
@@ -107,15 +110,19 @@ class Watch:
             "of the calendar; name the field of dates with --time"
         )
 
-    def figures(self) -> Mapping[str, float]:
-        """Live topics, terms, and the share of tokens without a column since the last time."""
+    def figures(self, waiting: Sequence[Document]) -> Mapping[str, float]:
+        """Live topics, terms, and the share of new and waiting tokens without a column."""
         tracker = self.model.estimator_
         left_out = tracker.dropped_.n_tokens
-        unknown = (left_out - self._left_out) / max(self._tokens, 1)
+        n_strange, n_waiting = strangers(self.model, (d.tokens for d in waiting))
+        if n := self._tokens + n_waiting:  # or else as it was
+            unknown = (left_out - self._left_out + n_strange) / n
+            self._unknown = float(np.clip(unknown, 0.0, 1.0))
         self._tokens, self._left_out = 0, left_out
         return {
             "live_topics": live_topics(tracker.posterior_.topic_tokens),
             "vocabulary_terms": float(len(self.model.vocabulary_)),
-            "unknown_share": float(np.clip(unknown, 0.0, 1.0)),
+            "unknown_share": self._unknown,
+            "undated_total": float(self._n_undated),
             "late_total": float(n_late(tracker) - self._late),
         }

@@ -11,16 +11,16 @@ from bayou.data.errors import DataError
 Ints = npt.NDArray[np.int64]
 Times = npt.NDArray[np.datetime64]
 
-UNITS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
-_WIDTH = re.compile(r"\s*(?:(\d+)\s+)?(day|week|month|year)s?\s*", re.ASCII)
+UNITS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
+_WIDTH = re.compile(r"\s*(?:(\d+)\s+)?(day|week|month|quarter|year)s?\s*", re.ASCII)
 _MONDAY = 3  # days from Monday to 1 January 1970, a Thursday
 NEVER = np.iinfo(np.int64).min  # what NaT is as a whole number
 
 
 class Width(NamedTuple):
-    """How long a slice is: so many documents, or so many days, weeks, months or years."""
+    """How long a slice is: so many documents, or so many days, weeks, months, quarters or years."""
 
-    unit: str  # "docs", "D", "W", "M" or "Y"; "call" for one slice a call
+    unit: str  # "docs", "D", "W", "M", "Q" or "Y"; "call" for one slice a call
     step: int = 1
 
     @property
@@ -54,7 +54,7 @@ def parse_width(slice_by: Any) -> Width:
 def slice_numbers(times: Times, width: Width) -> Ints:
     """The number of the calendar slice of each time; weeks begin on Monday.
 
-    Several years or months a slice are counted from the year 0, so that decades begin in 1790, 1800, ...
+    Several years, quarters or months a slice are counted from the year 0, so that decades begin in 1790, ...
 
     Examples
     --------
@@ -67,8 +67,14 @@ def slice_numbers(times: Times, width: Width) -> Ints:
         weekly = width.unit == "W"
         out = (days + _MONDAY) // (7 * width.step) if weekly else days // width.step
         return np.asarray(out, np.int64)
-    units = times.astype(f"datetime64[{width.unit}]").astype(np.int64)
-    return np.asarray((units + _origin(width.unit)) // width.step, np.int64)
+    unit, step = _of_numpy(width)
+    units = times.astype(f"datetime64[{unit}]").astype(np.int64)
+    return np.asarray((units + _origin(unit)) // step, np.int64)
+
+
+def _of_numpy(width: Width) -> tuple[str, int]:
+    """Years, or months, as numpy has them; it has no quarters."""
+    return ("M", 3 * width.step) if width.unit == "Q" else width
 
 
 def _origin(unit: str) -> int:
@@ -82,8 +88,8 @@ def slice_start(number: int, width: Width) -> np.datetime64:
         day = number * 7 * width.step - _MONDAY if width.unit == "W" else number * width.step
         first = np.array([day]).astype("datetime64[D]")
     else:
-        units = number * width.step - _origin(width.unit)
-        first = np.array([units]).astype(f"datetime64[{width.unit}]")
+        unit, step = _of_numpy(width)
+        first = np.array([number * step - _origin(unit)]).astype(f"datetime64[{unit}]")
     return first.astype("datetime64[us]")[0]  # type: ignore[no-any-return]
 
 
@@ -100,12 +106,19 @@ def slice_name(start: int, end: int, width: Width, number: int) -> str:
     """
     if start == NEVER:
         return str(number)
-    unit = width.unit if width.unit in "MY" else "D"
-    first = str(np.datetime64(start, "us").astype(f"datetime64[{unit}]"))
-    if width.step == 1 or not width.dated or width.unit not in "MY":
+    unit = width.unit if width.unit in "MQY" else "D"
+    first = _name(np.datetime64(start, "us"), unit)
+    if width.step == 1 or not width.dated or width.unit not in "MQY":
         return first
-    last = str((np.datetime64(end, "us") - np.timedelta64(1, "us")).astype(f"datetime64[{unit}]"))
-    return f"{first}–{last}"
+    return f"{first}–{_name(np.datetime64(end, 'us') - np.timedelta64(1, 'us'), unit)}"
+
+
+def _name(moment: np.datetime64, unit: str) -> str:
+    """The day, month, quarter (2024-Q1) or year of a moment."""
+    if unit != "Q":
+        return str(moment.astype(f"datetime64[{unit}]"))
+    year, month = str(moment.astype("datetime64[M]")).rsplit("-", 1)
+    return f"{year}-Q{(int(month) + 2) // 3}"
 
 
 def years_of(start: int, end: int) -> range:

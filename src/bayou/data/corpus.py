@@ -12,8 +12,9 @@ import numpy.typing as npt
 from bayou.data.counting import count_tokens
 from bayou.data.counts import CSR, as_counts, take_rows
 from bayou.data.errors import DataError, FractionalCountsWarning
-from bayou.data.fields import as_ids, as_labels, as_names, as_targets, as_times
+from bayou.data.fields import as_ids, as_labels, as_names, as_targets
 from bayou.data.text import Vectorizer
+from bayou.data.times import as_times
 from bayou.data.token_pattern import TOKEN_PATTERN
 from bayou.data.vocabulary import Vocabulary
 

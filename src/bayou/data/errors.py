@@ -43,3 +43,14 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(given.lower(), names, 1)
     return f"; did you mean {names[near[0]]!r}?" if near else ""
+
+
+def several(n: float, what: str) -> str:
+    """A number of things, for a sentence.
+
+    Examples
+    --------
+    >>> several(1, "dead letter"), several(1604, "document")
+    ('1 dead letter', '1,604 documents')
+    """
+    return f"{n:,.0f} {what}" if n == 1 else f"{n:,.0f} {what}s"

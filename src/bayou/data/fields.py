@@ -1,10 +1,7 @@
-"""What goes beside the counts: labels, targets, times, identifiers."""
+"""What goes beside the counts: labels, targets, identifiers; times are in `bayou.data.times`."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import numpy as np
@@ -13,16 +10,6 @@ import scipy.sparse as sp
 
 from bayou.data.counts import CSR, column_names, dense, is_frame, typed
 from bayou.data.errors import DataError
-
-_EPOCH = datetime(1970, 1, 1)
-_YEAR = re.compile(r"\d{4}", re.ASCII)
-_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
-_SECONDS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
-_DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?=$|[T ])", re.ASCII)  # also 2024/5/31
-_ZONE = re.compile(r"\s+([+-]\d{2}:?\d{2})$", re.ASCII)
-_ZONES = r"( +([+-]\d{4}|ut|utc|gmt|z|[aecmp][sd]t))?( *\(.*\))?"  # that are known
-_MAIL = re.compile(r"(?i)([a-z]{3}, *)?\d\d? [a-z]{3} \d{4} \d\d:\d\d(:\d\d)?" + _ZONES, re.ASCII)
-_UNITS = (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)  # so large in seconds is the year 5138 or later
 
 
 def as_labels(
@@ -103,7 +90,7 @@ def _from_indicator(
 
 
 def _one_document(d: int, entry: Any) -> list[str | int]:
-    if isinstance(entry, str) or _is_scalar(entry):
+    if isinstance(entry, str) or is_scalar(entry):
         entry = [entry]
     if not isinstance(entry, Iterable) or isinstance(entry, bytes):
         raise DataError(
@@ -115,7 +102,7 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
             continue
         if isinstance(label, str):
             row.append(str(label))
-        elif _is_scalar(label) and float(label).is_integer():
+        elif is_scalar(label) and float(label).is_integer():
             row.append(int(label))
         else:
             raise DataError(
@@ -125,7 +112,8 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
     return row
 
 
-def _is_scalar(value: Any) -> bool:
+def is_scalar(value: Any) -> bool:
+    """Whether this is a number, or stands for one that is missing."""
     return is_missing(value) or isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
@@ -144,7 +132,12 @@ def is_no_label(value: Any) -> bool:
     >>> [is_no_label(value) for value in (None, "", " ", 0, "0")]
     [True, True, True, False, False]
     """
-    return is_missing(value) or _is_blank(value)
+    return is_missing(value) or is_blank(value)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether this is a string with nothing in it."""
+    return isinstance(value, str) and not value.strip()
 
 
 def _distinct(rows: Sequence[Sequence[str | int]]) -> tuple[str, ...]:
@@ -180,109 +173,6 @@ def as_targets(targets: Any, n_docs: int) -> npt.NDArray[np.float64]:
         place = np.argwhere(bad)[0]
         raise DataError(f"targets must be finite, but document {place[0]} has {values[bad][0]}")
     return values
-
-
-def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
-    """Turn times into datetime64[us]; a missing time becomes NaT.
-
-    Accepted are datetime64 arrays, dates and datetimes (those with a time zone are moved to UTC),
-    ISO strings and dates of mail and news feeds, bare years and months, and numbers: four-digit whole
-    numbers are years, those of eight and of fourteen digits dates (20240531, 20240531120000), others seconds
-    since 1970, or milliseconds, microseconds or nanoseconds where seconds would be in a year after 5138.
-    """
-    if isinstance(times, str | bytes) or not isinstance(times, Iterable):
-        raise DataError(f"times must be one entry per document, got {times!r:.80}")
-    array = times if isinstance(times, np.ndarray) else None
-    if array is not None and array.dtype.kind == "M" and array.ndim == 1:
-        out = array.astype("datetime64[us]")
-    else:
-        rows = []
-        for d, value in enumerate(times):
-            try:
-                rows.append(parse_time(value))
-            except DataError as error:
-                raise DataError(f"document {d}: {error}") from None
-        out = np.array(rows, "datetime64[us]")
-    check_length("times", len(out), n_docs)
-    return out
-
-
-def parse_time(value: Any) -> np.datetime64:
-    """Turn one time in any accepted form into a datetime64[us].
-
-    Examples
-    --------
-    >>> str(parse_time("2001-02-03T04:05+01:00"))
-    '2001-02-03T03:05:00.000000'
-    >>> str(parse_time(1789))
-    '1789-01-01T00:00:00.000000'
-    >>> str(parse_time("Fri, 31 May 2024 12:00:00 +0200"))
-    '2024-05-31T10:00:00.000000'
-    """
-    if is_missing(value) or type(value).__name__ == "NaTType" or _is_blank(value):
-        return np.datetime64("NaT", "us")
-    try:
-        if isinstance(value, np.datetime64):
-            return np.array([value]).astype("datetime64[us]")[0]  # type: ignore[no-any-return]
-        if isinstance(value, str):
-            return np.datetime64(_from_string(value.strip()), "us")
-        if isinstance(value, date):
-            return np.datetime64(_utc(value), "us")
-        if _is_scalar(value) and not isinstance(value, bool | np.bool_):
-            return np.datetime64(_from_number(float(value)), "us")
-    except (ValueError, OverflowError):
-        pass
-    raise DataError(
-        f"{value!r:.80} is not a time; write an ISO date (2024-05-31, 2024-05-31T12:00Z), "
-        "a year, or seconds or milliseconds since 1970"
-    )
-
-
-def _is_blank(value: Any) -> bool:
-    return isinstance(value, str) and not value.strip()
-
-
-def _from_string(text: str) -> datetime:
-    if _YEAR.fullmatch(text):
-        return datetime(int(text), 1, 1)
-    if _MONTH.fullmatch(text):
-        return datetime.fromisoformat(text + "-01")
-    if re.fullmatch(r"\d{14}", text, re.ASCII):  # as milliseconds it would be after 2286
-        return datetime.fromisoformat(f"{text[:8]}T{text[8:]}")
-    if _SECONDS.fullmatch(text) and len(text) != 8:  # eight digits are a date: 20240531
-        return _since_1970(float(text))
-    try:
-        return _utc(datetime.fromisoformat(text))
-    except ValueError:
-        return _utc(_nearly_iso(text))
-
-
-def _nearly_iso(text: str) -> datetime:
-    """What is no ISO date and still cannot be taken for another day; 5/6/2024 could."""
-    if _MAIL.fullmatch(text):
-        return parsedate_to_datetime(text)
-    text = _DAY.sub(lambda m: f"{m[1]}-{int(m[3]):02d}-{int(m[4]):02d}", text, count=1)
-    text = _ZONE.sub(r"\1", text.removesuffix("UTC").removesuffix("GMT").rstrip())
-    return datetime.fromisoformat(text)
-
-
-def _from_number(number: float) -> datetime:
-    if number.is_integer() and 1000 <= number <= 9999:
-        return datetime(int(number), 1, 1)
-    if number.is_integer() and (10**7 <= number < 10**8 or 10**13 <= number < 10**14):
-        return _from_string(str(int(number)))
-    return _since_1970(number)
-
-
-def _since_1970(number: float) -> datetime:
-    unit = next((unit for least, unit in _UNITS if abs(number) >= least), 1.0)
-    return _EPOCH + timedelta(seconds=number / unit)
-
-
-def _utc(value: date) -> datetime:
-    if not isinstance(value, datetime):
-        return datetime(value.year, value.month, value.day)
-    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value.replace(fold=0)
 
 
 def as_ids(ids: Any, n_docs: int) -> tuple[str, ...]:

@@ -1,42 +1,22 @@
 """From a file to a `Corpus`, or to a stream of records."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, did_you_mean
-from bayou.data.fields import parse_time
+from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, EncodingErrors, Source, describe, read_names
 from bayou.data.readers_matrix import iter_svmlight, read_svmlight, read_uci
 from bayou.data.records import (
     MATRIX_FORMATS,
-    Located,
     Options,
     check_options,
     format_of,
     iter_located,
 )
+from bayou.data.table import Columns, Table
 from bayou.data.text import Vectorizer
 from bayou.data.vocabulary import Vocabulary
-
-_ABSENT = object()
-_TEXT = "text"
-_GUESSES = {
-    "label": ("labels", "label"),
-    "target": ("target",),
-    "time": ("date", "time"),
-    "id": ("id",),
-}
-
-
-class Columns(NamedTuple):
-    """Which field of a record is what: None to guess, an empty string for none."""
-
-    text: str = "text"
-    label: str | None = None
-    target: str | None = None
-    time: str | None = None
-    id: str | None = None
 
 
 def read(
@@ -151,7 +131,7 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 
 def _read_text(
-    source: str, table: "Table", texts: Iterator[str], counter: Vectorizer, names: Any
+    source: str, table: Table, texts: Iterator[str], counter: Vectorizer, names: Any
 ) -> Corpus:
     fitted = hasattr(counter, "vocabulary_")
     counts = counter.transform(texts) if fitted else counter.fit_transform(texts)
@@ -194,95 +174,3 @@ def _matrix_records(path: Source, form: str, options: Options) -> Iterator[dict[
                 "counts": rows.counts[j : j + n_terms],
             }
             i, j = i + n_labels, j + n_terms
-
-
-class Table:
-    """Collects what stands beside the text while the text streams through."""
-
-    def __init__(
-        self,
-        columns: Columns,
-        split: str | None,
-        label_separator: str | None,
-        usual: Mapping[str, str] | None = None,  # names to look for before any other guess
-    ) -> None:
-        self.columns = columns
-        self.split = split
-        self.label_separator = label_separator
-        self.values: dict[str, list[Any]] = {what: [] for what in _GUESSES}
-        usual = usual or {}
-        self._guesses = {
-            what: (usual[what], *names) if what in usual else names
-            for what, names in _GUESSES.items()
-        }
-        self._else = _TEXT if usual.get(_TEXT) == columns.text else columns.text
-
-    def texts(self, records: Iterable[Located]) -> Iterator[str]:
-        """Give the text of each record and keep what stands beside it."""
-        for where, record in records:
-            if self.split is not None and record.get("split") != self.split:
-                continue
-            name = self.columns.text
-            name = self._else if name not in record and self._else in record else name
-            text = self._field(where, record, name)
-            if not isinstance(text, str):
-                raise DataError(f"{where}: {name!r} is not text but {text!r:.80}")
-            for what, guesses in self._guesses.items():
-                name = getattr(self.columns, what)
-                if name is None:
-                    value = next((record[n] for n in guesses if n in record), _ABSENT)
-                else:
-                    value = self._field(where, record, name) if name else _ABSENT
-                self.values[what].append(self._read(what, value, where))
-            yield text
-
-    def _field(self, where: str, record: dict[str, Any], name: str) -> Any:
-        if name not in record:
-            there = ", ".join(map(str, record)) or "none"
-            what = next(what for what, mine in self.columns._asdict().items() if mine == name)
-            near = did_you_mean(name, map(str, record))
-            todo = f"{near} Name it" if near else "; name the right one"
-            raise DataError(
-                f"{where}: no field {name!r} (there are: {there:.200}){todo} with {what}="
-            )
-        return record[name]
-
-    def _read(self, what: str, value: Any, where: str) -> Any:
-        if value is _ABSENT:
-            return value
-        if what == "target":
-            return self._number(value, where)
-        if what == "time":
-            try:
-                return parse_time(value)
-            except DataError as error:
-                raise DataError(f'{where}: {error}; or pass time="" to ignore it') from None
-        if what == "label" and isinstance(value, str):
-            cut = value.split(self.label_separator) if self.label_separator else [value]
-            return [label.strip() for label in cut if label.strip()]
-        return value
-
-    def _number(self, value: Any, where: str) -> Any:
-        if self.columns.target is None and (value is None or value == ""):
-            return _ABSENT
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise DataError(
-                f"{where}: target {value!r:.80} is not a number; "
-                'name another field or pass target="" to ignore it'
-            ) from None
-
-    def fields(self) -> dict[str, Any]:
-        """What was found: labels and times if anywhere, targets and ids only if everywhere."""
-        label, target, time, id_ = (self.values[what] for what in _GUESSES)
-        out: dict[str, Any] = {}
-        if any(value is not _ABSENT for value in label):
-            out["labels"] = [None if value is _ABSENT else value for value in label]
-        if not any(value is _ABSENT for value in target):
-            out["targets"] = target
-        if any(value is not _ABSENT for value in time):
-            out["times"] = [None if value is _ABSENT else value for value in time]
-        if not any(value is _ABSENT for value in id_):
-            out["ids"] = id_
-        return out

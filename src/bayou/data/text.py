@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.counting import check_limits, count_tokens
-from bayou.data.counts import CSR
+from bayou.data.counts import CSR, is_frame
 from bayou.data.errors import DataError
 from bayou.data.stop_words import language_words
 from bayou.data.token_pattern import TOKEN_PATTERN
@@ -123,6 +123,38 @@ def as_stop_words(stop_words: Any) -> frozenset[str] | None:
     return words
 
 
+def as_texts(X: Any) -> Iterable[Any]:
+    """Whatever holds texts, to go through one after the other; of a table its only column.
+
+    Examples
+    --------
+    >>> list(as_texts(np.array([["one text"], ["another"]], dtype=object)))
+    ['one text', 'another']
+    """
+    what = type(X).__name__
+    if is_frame(X):
+        names = list(X.columns)
+        if len(names) == 1:
+            return X[names[0]]  # type: ignore[no-any-return]
+        raise DataError(
+            f"expected a list of texts, got a table of {len(names)} columns "
+            f"({', '.join(map(repr, names))!s:.80}); give the column of texts, such as frame['text']"
+        )
+    if isinstance(X, np.ndarray) and X.ndim != 1:
+        if X.ndim == 2 and X.shape[1] == 1:
+            return X[:, 0]
+        raise DataError(
+            f"expected a list of texts, got an array of shape {X.shape}; give one column"
+        )
+    if isinstance(X, Mapping):
+        raise DataError(f"expected a list of texts, got a {what}; give its values as a list")
+    if isinstance(X, set | frozenset):
+        raise DataError(f"expected a list of texts, got a {what}, which has no order; give a list")
+    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+        raise DataError(f"expected a list of texts, got {what}; put a single text in a list")
+    return X
+
+
 class Cut(list[Any]):
     """Texts that `Vectorizer.tokens` has cut into tokens already; taken wherever it takes texts."""
 
@@ -208,10 +240,8 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         if isinstance(X, Cut):
             yield from X
             return
-        if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-            raise DataError(f"expected a list of texts, got {type(X).__name__}")
-        stop_words = self._stop_words()
-        for d, text in enumerate(X):
+        texts, stop_words = as_texts(X), self._stop_words()
+        for d, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"document {d}: expected text, got {type(text).__name__}")
             yield tokenize(

@@ -7,7 +7,7 @@ import numpy as np
 
 from bayou.data.counting import check_limits
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.readers import Columns
+from bayou.data.table import Columns
 from bayou.data.text import Vectorizer, tokenize
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from bayou.data import Corpus, DataError, Vectorizer, iter_records, read
-from bayou.data.fields import parse_time
 from bayou.data.lines import Source, read_names
+from bayou.data.times import parse_time
 from bayou.datasets.folder import CorpusFiles, find_corpus, listed, plain_name
 
 _DAY_OF_YEAR = re.compile(r"(\d{4})-(?:day-)?(\d{1,3})", re.ASCII)

@@ -56,8 +56,8 @@ class TopicTracker(TrackedTopics):
     n_topics : int
         Topics of the first slice [K], beside those that are fixed.
     slice_by : None, int or str
-        What a slice is: so many documents, or "day", "week" (from Monday), "month", "year", "5 years".
-        None makes one slice of each call.
+        What a slice is: so many documents, or "day", "week" (from Monday), "month", "quarter", "year",
+        "5 years". None makes one slice of each call.
     alpha : float, array of one number a topic, or None
         Prior of a document's topics; None learns one number for all of them in the first slice.
     beta : float or None

@@ -9,14 +9,14 @@ import numpy as np
 from bayou.data.calendar import NEVER, parse_width
 from bayou.report.text import count
 
-_HEADS = {"D": "Day", "W": "Week of", "M": "Month", "Y": "Year"}
+_HEADS = {"D": "Day", "W": "Week of", "M": "Month", "Q": "Quarter", "Y": "Year"}
 _LONG = {"D": "days", "W": "weeks"}
 
 
 class When(NamedTuple):
     """The slices of a stream in words."""
 
-    unit: str  # "docs", "call", "D", "W", "M" or "Y"
+    unit: str  # "docs", "call", "D", "W", "M", "Q" or "Y"
     step: int
     span: tuple[int, int] = (NEVER, NEVER)  # of the documents' own times, microseconds since 1970
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, several
 
 _HELP = {
     "documents_total": ("counter", "Documents that were taken, over all runs"),
@@ -19,10 +19,13 @@ _HELP = {
     "dead_letters_total": ("counter", "Records that could not be used, over all runs"),
     "repeated_total": ("counter", "Documents left out because they had come before"),
     "lag": ("gauge", "How much of the source is still to be read"),
+    "waiting": ("gauge", "Documents that wait to be learned until their block is full"),
+    "block": ("gauge", "Documents that are learned together"),
     "live_topics": ("gauge", "Topics with at least a tenth of an even share of the tokens"),
     "vocabulary_terms": ("gauge", "Terms that have a column"),
-    "unknown_share": ("gauge", "Share of tokens without a column since the last report"),
+    "unknown_share": ("gauge", "Share of tokens without a column, of the latest documents"),
     "late_total": ("counter", "Documents that came when their slice was over, in this run"),
+    "undated_total": ("counter", "Documents without the date that a tracker needs, in this run"),
     "alerts_total": ("counter", "Things that somebody should look at, in this run"),
     "checkpoints_total": ("counter", "Checkpoints written in this run"),
     "checkpoint_age_seconds": ("gauge", "Seconds since the last checkpoint"),
@@ -59,12 +62,20 @@ class Gauges:
         """One line for a log."""
         v, lag = self.values, self.values["lag"]
         behind = "" if math.isnan(lag) else f", {lag:,.0f} {self.unit} behind"
-        return (
-            f"{v['documents_total']:,.0f} documents, {v['documents_per_second']:,.0f} a second{behind}, "
-            f"{v['live_topics']:.0f} live topics, {v['vocabulary_terms']:,.0f} terms, "
-            f"{v['unknown_share']:.1%} unknown, {v['dead_letters_total']:,.0f} dead letters, "
-            f"{v['alerts_total']:.0f} alerts"
+        waiting = (
+            f", {v['waiting']:,.0f} wait for a block of {v['block']:,.0f}" if v["waiting"] else ""
         )
+        unknown = v["unknown_share"]
+        parts = (
+            f"{several(v['documents_total'], 'document')}, {v['documents_per_second']:,.0f} a second{behind}"
+            + waiting,
+            several(v["live_topics"], "live topic"),
+            several(v["vocabulary_terms"], "term"),
+            "" if math.isnan(unknown) else f"{unknown:.1%} unknown",
+            several(v["dead_letters_total"], "dead letter"),
+            several(v["alerts_total"], "alert"),
+        )
+        return ", ".join(part for part in parts if part)
 
     def text(self) -> str:
         """The figures as Prometheus reads them."""

@@ -19,6 +19,10 @@ from typing import IO
 
 SECONDS = 10.0  # that a command or a server may take
 
+_OF_A_SHELL = frozenset(
+    ["|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>>", "2>&1", "&>"]
+)
+
 Hook = Callable[[str], str | None]
 
 
@@ -32,6 +36,11 @@ def command(line: str) -> Hook:
     words = shlex.split(line)
     if not words:
         raise ValueError("the command of a hook is empty")
+    if strange := [word for word in words if word in _OF_A_SHELL]:
+        whole = shlex.quote(line)
+        raise ValueError(
+            f"{strange[0]} is for a shell, and none is run; give it to one: sh -c {whole}"
+        )
 
     def run(text: str) -> str | None:
         try:

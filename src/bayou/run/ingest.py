@@ -24,6 +24,7 @@ from bayou.data.streams.items import Item, Recent, Source, shown
 from bayou.data.streams.sinks import Sink
 from bayou.run.gauges import Gauges
 from bayou.run.journal import Arrays, Journal, Kept
+from bayou.run.marks import Mark, mark_of
 
 _WAIT = 0.25  # seconds after which a source without records lets others have a look
 _ALL_DEAD = (
@@ -42,7 +43,7 @@ class Work(NamedTuple):
     answer: Callable[[Sequence[Any]], list[Row]] | None
     learn: Callable[[Sequence[Any]], Sequence[Row] | None]  # gives alerts, if it has any
     contents: Callable[[], tuple[Arrays, dict[str, Any]]]
-    figures: Callable[[], Mapping[str, float]]
+    figures: Callable[[Sequence[Any]], Mapping[str, float]]  # given documents that wait for a block
 
 
 class Policy(NamedTuple):
@@ -53,17 +54,6 @@ class Policy(NamedTuple):
     every_docs: int | None = None  # a checkpoint after so many, in whole blocks
     every_seconds: float | None = 10.0
     report_seconds: float = 10.0
-
-
-class Mark(NamedTuple):
-    """The end of a block."""
-
-    position: dict[str, Any] | None
-    n_docs: int
-    n_dead: int
-    n_repeated: int
-    n_recent: int
-    outputs: list[int | None]  # of the sinks, and of the dead letters
 
 
 @dataclass
@@ -96,7 +86,7 @@ class Ingest:
         mark = Mark(None, 0, 0, 0, 0, [None] * len(self.sinks))
         seen, recent = none, none
         if kept is not None:
-            mark = _mark_of(kept.manifest, self.settings, len(self.sinks))
+            mark = mark_of(kept.manifest, self.settings, len(self.sinks))
             seen, recent = kept.arrays.get(_SEEN, none), kept.arrays.get(_RECENT, none)
         self.source.begin(mark.position, seen)
         for sink, position in zip(self.sinks, mark.outputs, strict=True):
@@ -157,6 +147,11 @@ class Ingest:
         """Documents so far, over all runs."""
         return self._n_docs
 
+    @property
+    def n_waiting(self) -> int:
+        """Documents that are read and not learned yet: their block is not full."""
+        return len(self._block)
+
     def _has_news(self) -> bool:
         """Whether anything came since the last mark."""
         return bool(self._block) or self._here() != self._mark
@@ -172,6 +167,8 @@ class Ingest:
                 self.why_dead = f"{item.where}: {error}"
                 row = {"n": self._n_dead, "id": item.where, "reason": str(error)}
                 dead.append(row | {"record": shown(item)})
+                if not self._n_docs and self._n_dead >= _ALL_DEAD:
+                    break
                 continue
             if id_ is not None and not self._recent.is_new(id_):
                 self._n_repeated += 1
@@ -268,28 +265,9 @@ class Ingest:
             "dead_letters_total": float(self._n_dead),
             "repeated_total": float(self._n_repeated),
             "lag": math.nan if lag is None else float(lag),
+            "waiting": float(len(self._block)),
+            "block": float(self.policy.block),
         }
-        self.gauges.values |= self.work.figures()
+        self.gauges.values |= self.work.figures(self._block)
         self.gauges.measured()
         self.reported()
-
-
-def _mark_of(manifest: Mapping[str, Any], settings: Mapping[str, Any], n_sinks: int) -> Mark:
-    """The mark in a checkpoint, which must be of the same stream."""
-    stream = manifest.get("stream")
-    if not isinstance(stream, dict) or not isinstance(stream.get("settings"), dict):
-        raise DataError("the checkpoint does not say where its stream was; begin anew")
-    found = stream["settings"]
-    differs = sorted(k for k in {*found, *settings} if found.get(k) != settings.get(k))
-    if differs:
-        raise DataError(
-            f"the stream was begun with another {', '.join(differs)} ({found.get(differs[0])!r:.80}); give "
-            "the same, or another --state"
-        )
-    try:
-        mark = Mark(**stream["mark"])
-    except (KeyError, TypeError):
-        raise DataError("the mark in the checkpoint is damaged; begin anew") from None
-    if len(mark.outputs) != n_sinks:
-        raise DataError("the checkpoint has other outputs; give the same, or another --state")
-    return mark
