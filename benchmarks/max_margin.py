@@ -405,6 +405,27 @@ def prediction() -> None:
         print(f"| {n_topics} | {rate:,.0f} | {want} |", flush=True)
 
 
+def intervals() -> None:
+    print("\n### New numbers inside `predict_interval(level=0.9)`, tripadvisor5000 test part\n")
+    print(
+        "| documents to learn from | inside, three seeds | deviation said | root mean square error |"
+    )
+    print("| --- | --- | --- | --- |")
+    task = load("tripadvisor5000")
+    truth = np.ravel(task.test.targets)
+    for n in (400, 800, task.train.n_docs):
+        inside, said, missed = [], [], []
+        for seed in range(3):
+            model = MedLDARegressor(random_state=seed).fit(task.train[np.arange(n)])
+            low, high = model.predict_interval(task.test)
+            mean, std = model.predict(task.test, return_std=True)
+            inside.append(f"{((low <= truth) & (truth <= high)).mean():.2f}")
+            said.append(std.mean())
+            missed.append(np.sqrt(((truth - mean) ** 2).mean()))
+        means = f"{np.mean(said):.2f} | {np.mean(missed):.2f}"
+        print(f"| {n:,} | {', '.join(inside)} | {means} |", flush=True)
+
+
 def threads() -> None:
     print("\n### Two threads, wall seconds of a fit of 10 sweeps, 20news_bow (best of 3)\n")
     print("| K | sampler | 1 thread | 2 threads | ratio |")
@@ -429,7 +450,7 @@ def threads() -> None:
         )
 
 
-SECTIONS = ("quality", "sweep", "course", "prediction", "threads")
+SECTIONS = ("quality", "sweep", "course", "prediction", "intervals", "threads")
 DATA = ("20news_bow", "20news_raw", "pair", "tripadvisor5000", REUTERS)
 
 
@@ -453,6 +474,8 @@ def main() -> None:
         course()
     if "prediction" in given.only:
         prediction()
+    if "intervals" in given.only:
+        intervals()
     if "threads" in given.only:
         threads()
 
