@@ -10,6 +10,7 @@ sum_v c_v rho_v = 1, the features of a classifier; a document without terms gets
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.em import longest
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -83,22 +84,14 @@ def _settle(out, d, gamma, phi, pairs, lo, n, totals, alpha, term_weight, n_iter
 
 
 @jit
-def _longest(indptr, lo, hi):
-    longest = 1
-    for d in range(lo, hi):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    return longest
-
-
-@jit
 def zbar_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
     """``out[d]`` = zbar for documents lo .. hi under the topics ``rows`` (terms x topics)."""
     indptr, terms, _ = pairs
     n_topics = alpha.size
-    longest = _longest(indptr, lo, hi)
+    n_rows = longest(indptr, lo, hi)
     gamma, phi = (
-        np.empty((longest, n_topics), np.float32),
-        np.empty((longest, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
     )
     totals = np.empty((2, n_topics), np.float32)
     for d in range(lo, hi):
@@ -115,10 +108,10 @@ def share_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
     """``out[j]`` = what pair j adds to the zbar of its document, for the pairs of documents lo .. hi."""
     indptr, terms, counts = pairs
     n_topics = alpha.size
-    longest = _longest(indptr, lo, hi)
+    n_rows = longest(indptr, lo, hi)
     gamma, phi = (
-        np.empty((longest, n_topics), np.float32),
-        np.empty((longest, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
     )
     totals, whole = np.empty((2, n_topics), np.float32), np.empty((1, n_topics), np.float32)
     for d in range(lo, hi):
@@ -158,10 +151,10 @@ def zbar_without(out, pairs, lo, hi, counted, own, alpha, beta, term_weight, n_i
     at, words, z = own
     n_topics = alpha.size
     vbeta = beta * np.float32(term_topic.shape[0])
-    longest = _longest(indptr, lo, hi)
+    n_rows = longest(indptr, lo, hi)
     gamma, phi = (
-        np.empty((longest, n_topics), np.float32),
-        np.empty((longest, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
+        np.empty((n_rows, n_topics), np.float32),
     )
     totals, inv = np.empty((2, n_topics), np.float32), np.empty(n_topics, np.float32)
     for d in range(lo, hi):
