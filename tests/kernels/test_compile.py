@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -93,6 +94,7 @@ print(hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in p
 """
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_process_that_compiles_gives_what_one_with_a_cache_gives(tmp_path):
     """The callee of a kernel must not be one function in the first and another in the second."""
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
