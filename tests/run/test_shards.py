@@ -1,6 +1,7 @@
 """Ranges are shared out whole, once, and errors come back."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -78,3 +79,32 @@ def test_no_items_is_no_call():
     with Workers(2) as workers:
         workers.each(lambda lo, hi: pytest.fail("called"), np.zeros(1, np.int64))
         workers.each(lambda lo, hi: pytest.fail("called"), np.zeros(0, np.int64))
+
+
+def test_all_threads_take_pieces_until_there_is_none():
+    """The one that hands out as well: with two threads half of the work is its own."""
+    taken = []
+
+    def work(lo, hi):
+        taken.append(threading.get_ident())
+        time.sleep(0.01)  # the others come to their turn
+
+    with Workers(2) as workers:
+        workers.each(work, np.arange(9) * 10_000_000)
+    counts = sorted(taken.count(one) for one in set(taken))
+    assert sum(counts) == 8
+    assert len(counts) == 2
+    assert counts[0] >= 3
+
+
+def test_what_is_left_is_not_begun_after_an_error():
+    done = []
+
+    def work(lo, hi):
+        time.sleep(0.01)
+        done.append(lo)
+        raise IndexError("of the work")
+
+    with Workers(2) as workers, pytest.raises(IndexError, match="of the work"):
+        workers.each(work, np.arange(9) * 10_000_000)
+    assert len(done) <= 2

@@ -85,19 +85,18 @@ def _is_threaded(model):
 @pytest.mark.parametrize("model", [m for m in MODELS if _is_threaded(m)], ids=repr)
 def test_threads_get_a_share(model, monkeypatch):
     """Otherwise the law of threads would compare one thread with itself."""
-    pieces = []
+    shares = []
     submit = shards.ThreadPoolExecutor.submit
 
-    def counted(pool, work, lo, hi):
-        pieces.append(work.__qualname__.split(".")[0])
-        return submit(pool, work, lo, hi)
+    def counted(pool, share):
+        shares.append(share)
+        return submit(pool, share)
 
     monkeypatch.setattr(shards.ThreadPoolExecutor, "submit", counted)
     with always_threads():
         fitted = clone(model).set_params(n_threads=2)
         fit(fitted, long_corpus())
-    # each pass, by documents and by terms; one of eight pieces stays with the calling thread
-    assert len(pieces) >= 2 * 7 * fitted.n_iter_
+    assert len(shares) >= 2 * fitted.n_iter_  # each pass, by documents and by terms
 
 
 def test_checking_leaves_the_model_alone():

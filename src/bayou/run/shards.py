@@ -8,6 +8,7 @@ changes the time and nothing else.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
@@ -84,11 +85,29 @@ class Workers:
             return
         marks = ends[0] + total * np.arange(1, n_pieces) / n_pieces
         cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, marks), [n_items]]))
-        (first, *rest) = [(int(lo), int(hi)) for lo, hi in pairwise(cuts)]
-        jobs = [self._pool.submit(work, lo, hi) for lo, hi in rest]
+        left = deque((int(lo), int(hi)) for lo, hi in pairwise(cuts))
+
+        def share() -> None:
+            """Take pieces until there is none left, in this thread as in all others."""
+            while (piece := _taken(left)) is not None:
+                try:
+                    work(*piece)
+                except BaseException:
+                    left.clear()
+                    raise
+
+        jobs = [self._pool.submit(share) for _ in range(min(self.n_threads, len(left)) - 1)]
         try:
-            work(*first)
+            share()
         finally:
             wait(jobs)  # nobody may touch the arrays while a piece is still being worked on
         for job in jobs:
             job.result()
+
+
+def _taken(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
+    """The next piece, which then is nobody else's."""
+    try:
+        return left.popleft()
+    except IndexError:
+        return None
