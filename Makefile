@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The same hash is computed in tests/conftest.py.
 define KERNEL_HASH
 import glob, hashlib; h = hashlib.sha256(); \
-[h.update(open(f, "rb").read()) for f in sorted(glob.glob("src/bayou/kernels/*.py"))]; \
+[h.update(open(f, "rb").read()) for f in sorted(glob.glob("src/bayou/kernels/**/*.py", recursive=True))]; \
 print(h.hexdigest()[:16])
 endef
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) -c '$(KERNEL_HASH)')
@@ -53,9 +53,9 @@ browser: $(VENV)/.browser  ## open the report in Chromium; BAYOU_SCREENSHOTS=fol
 slow: $(VENV)/.dev  ## the statistical tests that take minutes
 	$(BIN)/python -m pytest -q -m slow
 
-bounds: $(VENV)/.dev  ## the tests of kernels and parts with every index checked
+bounds: $(VENV)/.dev  ## the tests of kernels and inference with every index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds $(BIN)/python -m pytest -q \
-		-m "not slow and not browser" tests/kernels tests/parts
+		-m "not slow and not browser" tests/kernels tests/inference
 
 # Coverage cannot see into machine code, so the kernels run once as plain Python. 64-bit hashing wraps
 # around by design, and only plain NumPy scalars remark on it. Left out are statistics of more draws

@@ -52,13 +52,16 @@ class Bench:
 
     def score(self, rows: np.ndarray, alpha: np.ndarray) -> float:
         """Document completion by EM fold-in; rows are terms x topics."""
-        from bayou.parts import topics
+        from bayou.inference.lda import documents as lda_documents
+        from bayou.inference.lda import fold_in
         from bayou.run.shards import Workers
 
         with Workers(1) as workers:
-            observed, scored = (topics.pairs_of(c.counts) for c in (self.observed, self.scored))
+            observed, scored = (
+                lda_documents.pairs_of(c.counts) for c in (self.observed, self.scored)
+            )
             kept = np.ascontiguousarray(rows, np.float32)
-            return topics.completion(kept, alpha, observed, scored, workers.each)
+            return fold_in.completion(kept, alpha, observed, scored, workers.each)
 
     def score_theta(self, theta: np.ndarray, rows: np.ndarray, scored: Corpus) -> float:
         """Mean log-probability of the scored tokens under given proportions."""

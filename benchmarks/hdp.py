@@ -27,8 +27,10 @@ from scipy.sparse import csr_array
 import corpora
 from bayou import HDP, LDA, Corpus
 from bayou.data import iter_records, read
+from bayou.inference.hdp import franchise
+from bayou.inference.lda import arrays, fold_in
+from bayou.inference.lda import documents as lda_documents
 from bayou.models import hdp
-from bayou.parts import franchise, topics
 from bayou.run.shards import Workers
 
 BETA = 0.05
@@ -62,10 +64,10 @@ def load(name: str) -> corpora.Bench | None:
 
 
 def same_words(bench: corpora.Bench, rows: np.ndarray, alpha: np.ndarray) -> float:
-    pairs = topics.pairs_of(bench.few.counts)
+    pairs = lda_documents.pairs_of(bench.few.counts)
     with Workers(1) as workers:
         kept = np.ascontiguousarray(rows, np.float32)
-        return topics.completion(kept, alpha, pairs, pairs, workers.each)
+        return fold_in.completion(kept, alpha, pairs, pairs, workers.each)
 
 
 def judged(bench: corpora.Bench, rows: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
@@ -184,7 +186,7 @@ def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
     """Nanoseconds a token of the two table samplers from one state, and the likelihood they reach."""
     begun = HDP(n_topics=n_topics, n_moves=0, start="random", n_sweeps=sweeps, random_state=0)
     p = begun._checked_parameters()
-    tokens = topics.Tokens(*bench.train.tokens())
+    tokens = lda_documents.Tokens(*bench.train.tokens())
     corpus = franchise.make_corpus(tokens, bench.train.n_terms, "alias")
     state = hdp.init(corpus, p, 0)
     for _ in range(sweeps):
@@ -205,7 +207,7 @@ def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
         live = chain.counts.topic > 0
         rows = np.ascontiguousarray(chain.counts.term_topic[:, live])
         with Workers(1) as workers:
-            rows = topics.topic_rows(rows, BETA, workers.each)
+            rows = arrays.topic_rows(rows, BETA, workers.each)
         score = bench.score(rows, franchise.mass_of(chain.counts, prior)[live])
         each = np.median(spent) / len(tokens.terms) * 1e9
         print(f"  {name:<33} {each:6.0f} ns a token, {len(spent):3d} sweeps, {sum(spent):6.1f} s, "

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from bayou import LDA, Corpus, OnlineLDA
+from bayou.inference.lda import arrays, documents, fast, fold_in, sampler, schedule
 from bayou.models.lda import prepared
-from bayou.parts import fast, sampler, schedule, topics
+from bayou.results.posterior import proportions
 from bayou.run.shards import Workers
 from corpora import Bench, load
 
@@ -133,10 +134,10 @@ def run_fast(bench: Bench, n_topics: int, seed: int) -> Curve:
             if not len(state.score_steps) or state.score_steps[-1] != state.step:
                 continue  # between two scores of a sampled phase
             counts = state.term_topic
-            curve.add(spent, topics.topic_rows(counts, BETA, workers.each))
+            curve.add(spent, arrays.topic_rows(counts, BETA, workers.each))
             spent = 0.0
         begun = cpu()
-        rows = topics.topic_rows(fast.answer(state, setup)[0], BETA, workers.each)
+        rows = arrays.topic_rows(fast.answer(state, setup)[0], BETA, workers.each)
         curve.add(cpu() - begun, rows)
     return curve
 
@@ -149,7 +150,7 @@ def run_sampler(
     alpha = np.full(n_topics, alpha_of(n_topics))
     with Workers(threads) as workers:
         begun = cpu()
-        tokens = topics.Tokens(*bench.train.tokens())
+        tokens = documents.Tokens(*bench.train.tokens())
         chain = sampler.make_chain(tokens, bench.train.n_terms, seed)
         state = sampler.start(
             chain, n_topics, sampler.N_PROPOSALS if kind == "mh" else 0, workers.each
@@ -168,7 +169,7 @@ def run_sampler(
             rows = None
             if step % every == 0:
                 seen = sampler.count_terms(state, chain, n_topics, workers.each)
-                rows = topics.topic_rows(seen, BETA, workers.each)
+                rows = arrays.topic_rows(seen, BETA, workers.each)
             curve.add(took[0], rows)
     return curve, *np.mean(np.array(all_sweeps[:SWEEPS]), axis=0)
 
@@ -370,9 +371,9 @@ def document_completion_rows(
     rows: Any, alpha: Any, observed: Corpus, scored: Corpus, bench: Bench
 ) -> float:
     with Workers(1) as workers:
-        pairs = topics.pairs_of(observed.counts)
-        counts = topics.expected_counts(rows.astype(np.float32), alpha, pairs, workers.each)
-    return bench.score_theta(topics.proportions(counts, alpha), rows, scored)
+        pairs = documents.pairs_of(observed.counts)
+        counts = fold_in.expected_counts(rows.astype(np.float32), alpha, pairs, workers.each)
+    return bench.score_theta(proportions(counts, alpha), rows, scored)
 
 
 def _expected_log(counts: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from sklearn.svm import LinearSVC
 
 from bayou import LDA, Corpus, MedLDAClassifier, MedLDARegressor, Vectorizer
 from bayou.datasets import load_corpus
-from bayou.parts.features import inverse_frequency, unit_words
+from bayou.inference.lda.features import inverse_frequency, unit_words
 
 STOP = sorted(ENGLISH_STOP_WORDS)
 REUTERS = "reuters21578/modapte90"

@@ -30,7 +30,7 @@ from bayou import (
 from bayou.data import Vectorizer
 from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_scores, multilabel_report
-from bayou.thresholds import CardinalityRegression
+from bayou.multilabel import CardinalityRegression
 from label_peers import Scored, omikuji, relevance, tomotopy
 from label_trees import TREE_SETS, trees
 

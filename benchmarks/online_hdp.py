@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from bayou import HDP, Corpus, OnlineHDP, OnlineLDA
 from bayou.data import read
 from bayou.data.synthetic import sample_lda
-from bayou.parts import topics
+from bayou.inference.lda import documents, fold_in
 from bayou.run.shards import Workers
 from corpora import Bench
 from corpora import load as load_bench
@@ -54,10 +54,10 @@ def load(name: str) -> Bench:
 
 def same_words(bench: Bench, rows: np.ndarray, alpha: np.ndarray) -> float:
     """Proportions from the tokens that are scored."""
-    pairs = topics.pairs_of(bench.few.counts)
+    pairs = documents.pairs_of(bench.few.counts)
     kept = np.ascontiguousarray(rows, np.float32)
     with Workers(1) as workers:
-        return topics.completion(kept, alpha, pairs, pairs, workers.each)
+        return fold_in.completion(kept, alpha, pairs, pairs, workers.each)
 
 
 def both(bench: Bench, post: Any) -> str:

@@ -240,10 +240,11 @@ def batch(names: list[str]) -> None:
 
 
 def random_em(whole: Corpus, k: int, steps: int, seed: int) -> float:
-    from bayou.parts import mixture, topics
+    from bayou.inference.lda import documents
+    from bayou.inference.spectral import mixture
     from bayou.run.shards import Workers
 
-    pairs = topics.pairs_of(whole.counts)
+    pairs = documents.pairs_of(whole.counts)
     unigram = mixture.unigram_of(np.asarray(whole.counts.sum(axis=0)).ravel(), 0.01)
     rows = 0.5 * mixture.random_start(whole.n_terms, k, seed) + 0.5 * unigram[:, None]
     with Workers(1) as workers:

@@ -29,9 +29,10 @@ import numpy as np
 from bayou import LDA, Corpus, OnlineLDA, TopicTracker, Vectorizer
 from bayou.data.calendar import parse_width, slice_numbers
 from bayou.datasets import load_corpus, make_news
+from bayou.inference.lda import documents as lda_documents
+from bayou.inference.lda import fold_in
 from bayou.metrics import completion_halves, npmi
 from bayou.metrics.events import match_events
-from bayou.parts import topics as parts
 from bayou.run.shards import Workers
 
 ALPHA = 0.1
@@ -183,10 +184,10 @@ MODELS: dict[str, Callable[..., Iterator[Any]]] = {
 
 def completion(phi: np.ndarray, test: Corpus) -> tuple[float, float]:
     """Sum of ln p of the scored halves, and their tokens."""
-    observed, scored = (parts.pairs_of(h) for h in completion_halves(test.counts))
+    observed, scored = (lda_documents.pairs_of(h) for h in completion_halves(test.counts))
     rows = np.ascontiguousarray(phi.T, np.float32)
     with Workers(1) as workers:
-        mean = parts.completion(rows, np.full(len(phi), ALPHA), observed, scored, workers.each)
+        mean = fold_in.completion(rows, np.full(len(phi), ALPHA), observed, scored, workers.each)
     return mean * scored.n_tokens, scored.n_tokens
 
 

@@ -9,7 +9,7 @@ _KERNELS = Path(__file__).parents[1] / "src" / "bayou" / "kernels"
 
 def _kernel_hash() -> str:
     digest = hashlib.sha256()
-    for path in sorted(_KERNELS.glob("*.py")):
+    for path in sorted(_KERNELS.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

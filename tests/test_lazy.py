@@ -46,8 +46,6 @@ def test_the_command_line_starts_without_the_slow_libraries():
 def test_a_file_names_any_model(tmp_path):
     corpus, _ = bayou.data.sample_lda(n_docs=20, n_topics=2, n_terms=10, seed=0)
     bayou.OnlineLDA(n_topics=2, random_state=0).fit(corpus).save(tmp_path / "m")
-    code = (
-        f"from bayou.model_files import load; print(type(load({str(tmp_path / 'm')!r})).__name__)"
-    )
+    code = f"from bayou.api.files import load; print(type(load({str(tmp_path / 'm')!r})).__name__)"
     assert run(code) == "OnlineLDA\n"
     assert run("import bayou; print(bayou.metrics.npmi.__name__)") == "npmi\n"

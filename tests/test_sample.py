@@ -8,7 +8,7 @@ from tests.reference.blocks import block_corpus
 import bayou
 from bayou import LDA, OnlineLDA
 from bayou.data import sample_lda
-from bayou.posterior import Posterior
+from bayou.results.posterior import Posterior
 from bayou.testing.cases import always_threads, saved
 
 CORPUS, TOPICS = block_corpus(n_docs=120, n_topics=2, length=40)

@@ -7,17 +7,15 @@ from bayou._version import __version__
 from bayou.homes import HOMES
 
 if TYPE_CHECKING:
+    from bayou.api.files import load
     from bayou.data.corpus import Corpus
     from bayou.data.errors import DataError, ModelFileError
     from bayou.data.growing import Growth
     from bayou.data.text import Vectorizer
     from bayou.data.vocabulary import Vocabulary
-    from bayou.explanation import Explanation
-    from bayou.model_files import load
     from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor
-    from bayou.models.classifier_chain import BlockChainEnsemble, BlockClassifierChain
     from bayou.models.dependency_lda import DependencyLDA, FastDependencyLDA
     from bayou.models.hdp import HDP
     from bayou.models.labeled_hdp import LabeledHDP
@@ -38,22 +36,23 @@ if TYPE_CHECKING:
     from bayou.models.spectral_leader import SpectralLeader
     from bayou.models.stacked_hdp import StackedHDP
     from bayou.models.topic_tracker import TopicTracker
+    from bayou.multilabel.block_chain import BlockChainEnsemble, BlockClassifierChain
+    from bayou.multilabel.thresholded import ThresholdedClassifier
+    from bayou.results.explanation import Explanation
     from bayou.text_model import TextModel
-    from bayou.thresholds.classifier import ThresholdedClassifier
 
-_ROOMS = (
+_MODULES = (
     "data",
     "datasets",
-    "estimator",
     "metrics",
     "models",
-    "posterior",
+    "multilabel",
     "report",
+    "results",
     "testing",
-    "thresholds",
 )
 
-__getattr__, __dir__ = lazy.attributes(__name__, HOMES, _ROOMS)
+__getattr__, __dir__ = lazy.attributes(__name__, HOMES, _MODULES)
 
 __all__ = [
     "HDP",

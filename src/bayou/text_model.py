@@ -14,16 +14,16 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bayou import explanation
 from bayou._version import __version__
-from bayou.bases.estimator import Estimator
+from bayou.api.estimator import Estimator
+from bayou.api.files import estimator_of, readers
 from bayou.data import container, reading, vectorizer_file
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.growing import Account, Growth, VocabularyReport, grown, opened, report_of
 from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
-from bayou.model_files import estimator_of, readers
+from bayou.inference.lda.explain import explain
 from bayou.models.lda import LDA
 
 _KIND = "text-model"
@@ -304,7 +304,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         if hasattr(self.estimator_, "explain"):
             return list(self.estimator_.explain(self.corpus(X)))
         post, known = self.estimator_.posterior_, self.vectorizer_.vocabulary_
-        return [explanation.explain(post, known, t) for t in self.vectorizer_.tokens(X)]
+        return [explain(post, known, t) for t in self.vectorizer_.tokens(X)]
 
     def top_terms(self, n: int = 10) -> list[list[str]]:
         """The most probable terms of each topic."""

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import bayou
 from bayou.cli import app
 from bayou.datasets import make_news
-from bayou.parts.trail import Alert
+from bayou.inference.tracking.history import Alert
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 QUICK = ("--min-df", "2", "--stop-words", "none")

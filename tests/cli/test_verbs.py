@@ -9,8 +9,8 @@ import pytest
 from tests.cli.samples import texts
 
 import bayou
-from bayou.bases.estimator import Estimator
-from bayou.bases.topic_estimator import TopicEstimator
+from bayou.api.estimator import Estimator
+from bayou.api.topic_estimator import TopicEstimator
 from bayou.cli import app
 from bayou.cli.catalogue import classes, find, name_of
 

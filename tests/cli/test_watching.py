@@ -8,7 +8,7 @@ import pytest
 
 import bayou
 from bayou.datasets import make_news
-from bayou.parts.trail import Alert
+from bayou.inference.tracking.history import Alert
 
 HOW = ("--time", "when", "--slice", "week", "-k", "6", "--min-df", "2", "--stop-words", "none")
 

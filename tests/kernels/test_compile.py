@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from bayou import kernels
-from bayou.kernels.fold_in import em_rows
+from bayou.kernels.lda.fold_in import em_rows
 from bayou.kernels.token import weigh_fixed_into, weigh_into
 
 
 def fast_functions():
-    for path in sorted(Path(inspect.getfile(kernels)).parent.glob("*.py")):
+    for path in sorted(Path(inspect.getfile(kernels)).parent.rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
             marks = getattr(node, "decorator_list", ())
             if any(getattr(getattr(mark, "func", mark), "id", "") == "fast_jit" for mark in marks):

@@ -11,11 +11,11 @@ from tests.reference import labels as twin
 
 import bayou
 from bayou import DependencyLDA, FastDependencyLDA, LabeledLDA
-from bayou.bases.label_fitting import held_out, tuned
+from bayou.api.label_fitting import held_out, tuned
 from bayou.data.synthetic_labels import sample_dependency_lda
-from bayou.label_posterior import LabelPosterior
+from bayou.inference.labels import scores
 from bayou.metrics.multilabel import micro_auc
-from bayou.parts import label_scores
+from bayou.results.label_posterior import LabelPosterior
 from bayou.run.shards import Workers
 
 SHORT = {"n_topics": 3, "n_sweeps": 20, "n_kept": 10, "random_state": 0}
@@ -57,9 +57,9 @@ def test_labels_are_summed_out_exactly():
 def test_token_scores_are_posteriors_of_labels_given_the_topics():
     links, alpha = np.random.default_rng(2).dirichlet(np.ones(3), 2), np.array([0.4, 1.3])
     post = frozen(links, alpha)
-    pairs = label_scores.met_pairs(csr_array(np.array([[2.0, 0, 1, 0]])), post)
-    found = label_scores.infer(post, pairs, EACH)
-    n = label_scores.member_topics(post, 0, pairs, EACH)[0]
+    pairs = scores.met_pairs(csr_array(np.array([[2.0, 0, 1, 0]])), post)
+    found = scores.infer(post, pairs, EACH)
+    n = scores.member_topics(post, 0, pairs, EACH)[0]
     theta = (n + alpha) / (n + alpha).sum()
     votes = np.zeros(3)
     for v, c in ((0, 2.0), (2, 1.0)):  # p(z = y | w, theta) with z' summed out by hand
@@ -88,8 +88,8 @@ def test_dependency_with_one_topic_is_labelled_lda_with_a_frequency_prior(corpus
         term_label=deep.labels_.term_label, beta=deep.labels_.beta, alpha=prior, n_labels=8,
         label_docs=n.astype(float), links=np.zeros((0, 8)), link_alpha=np.zeros(0),
     )  # fmt: skip
-    pairs = label_scores.met_pairs(corpus[:20].counts, flat)
-    wanted = label_scores.infer(flat, pairs, EACH).scores
+    pairs = scores.met_pairs(corpus[:20].counts, flat)
+    wanted = scores.infer(flat, pairs, EACH).scores
     np.testing.assert_allclose(deep.decision_function(corpus[:20]), wanted, rtol=1e-6)
 
 
@@ -109,8 +109,8 @@ def test_topics_that_are_labels_are_labelled_lda():
     post, flat = frozen(np.eye(3), alpha), frozen(np.zeros((0, 3)), np.zeros(0))
     np.testing.assert_allclose(post.topics[0], phi_of(flat), rtol=1e-6)
     counts = csr_array(np.array([[8.0, 0, 1, 3], [0, 6, 1, 0]]))
-    pairs = label_scores.met_pairs(counts, post)
-    a, b = (label_scores.infer(p, pairs, EACH).scores for p in (post, flat))
+    pairs = scores.met_pairs(counts, post)
+    a, b = (scores.infer(p, pairs, EACH).scores for p in (post, flat))
     np.testing.assert_allclose(a, b, atol=0.02)  # both are near the same fixed point
 
 
@@ -221,8 +221,8 @@ def test_the_way_to_score_is_decided_on_documents_held_out(corpus):
     for way in ("tokens", "document"):
         post = trial.labels_.with_mix(0.0, way)
         _, judged = tuned(post, task.only(held), EACH, None)
-        pairs = label_scores.met_pairs(corpus[held].counts, post)
-        shares = label_scores.label_shares(judged, label_scores.infer(judged, pairs, EACH))
+        pairs = scores.met_pairs(corpus[held].counts, post)
+        shares = scores.label_shares(judged, scores.infer(judged, pairs, EACH))
         truth = corpus[held].labels.toarray()
         given = np.zeros_like(truth)
         for d, n in enumerate(truth.sum(axis=1)):

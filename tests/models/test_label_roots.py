@@ -11,9 +11,9 @@ from tests.reference import label_stream as twin
 
 from bayou import FastDependencyLDA, LabeledHDP, LabeledLDA, StackedHDP
 from bayou.data.synthetic_labels import sample_dependency_lda
+from bayou.inference.labels import allowed, training
 from bayou.metrics.multilabel import micro_auc
 from bayou.models import labeled_hdp
-from bayou.parts import label_training, labels
 from bayou.run.shards import Workers
 from bayou.testing.cases import reloaded
 
@@ -51,13 +51,13 @@ def test_labels_of_tokens_have_their_posterior(greedy):
     """Greedy training has that of labels equally likely, whatever the root does."""
     beta, b1, b0 = 0.5, 1.4, 0.9
     counts, own = tiny()
-    data = labels.prepare(counts, labels.own(own))
+    data = allowed.prepare(counts, allowed.own(own))
     p = SimpleNamespace(
         beta=beta, alpha=None, concentration=b1, root_concentration=b0, n_sweeps=10**9, n_kept=1
     )
-    prior = label_training.priors(3, 3, p, boost=0.0, greedy=greedy)
+    prior = training.priors(3, 3, p, boost=0.0, greedy=greedy)
     state = labeled_hdp.init(data, p, 1, 1)
-    chains = (labels.chain_counts(state.z[0], state.kept[0], data, prior),)
+    chains = (allowed.chain_counts(state.z[0], state.kept[0], data, prior),)
     seen, n = Counter(), 12_000
     for _ in range(n):
         state = labeled_hdp.sweep(state, chains, data, prior, p, 1, EACH)

@@ -10,7 +10,7 @@ from tests.reference.blocks import block_corpus, matched_hellinger
 import bayou
 from bayou import LDA, Corpus, DataError, ModelFileError
 from bayou.data import FractionalCountsWarning, container
-from bayou.parts import fast
+from bayou.inference.lda import fast
 from bayou.testing.cases import saved
 
 CORPUS, TOPICS = block_corpus()

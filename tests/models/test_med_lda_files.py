@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from tests.api.test_model_files import forge
 from tests.data.test_container_damage import _mutations
-from tests.test_model_files import forge
 
 import bayou
 from bayou import MedLDAClassifier, MedLDARegressor, ModelFileError

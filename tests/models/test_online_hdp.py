@@ -5,11 +5,11 @@ import pytest
 from tests.reference.blocks import block_corpus, matched_hellinger
 
 from bayou import Corpus, ModelFileError, OnlineHDP, load
-from bayou.bases import topic_stream
+from bayou.api import topic_stream
 from bayou.data import container
 from bayou.data.synthetic import sample_lda
+from bayou.inference.hdp import root
 from bayou.models.online_hdp import BIRTHS, HYBRID
-from bayou.parts import root
 from bayou.testing.cases import saved
 
 CORPUS, TOPICS = block_corpus()

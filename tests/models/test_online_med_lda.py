@@ -17,7 +17,7 @@ from bayou import (
     load,
 )
 from bayou.data import MissingTargetsWarning, container
-from bayou.parts import online_refit, online_state, online_stream
+from bayou.inference.margin import online_refit, online_state, online_stream
 from bayou.testing.cases import always_threads, reloaded, same, saved
 
 

@@ -10,8 +10,8 @@ import bayou
 from bayou import LDA, Corpus, DataError, TopicTracker, Vectorizer
 from bayou.data import ModelFileError
 from bayou.datasets import load_corpus, make_news
-from bayou.parts import lineage
-from bayou.parts.trail import LINEAGE, Alert
+from bayou.inference.tracking import lineage
+from bayou.inference.tracking.history import LINEAGE, Alert
 from bayou.testing.cases import saved
 
 

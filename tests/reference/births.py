@@ -7,8 +7,8 @@ import numpy as np
 from tests.reference.frozen import stirling
 
 from bayou.kernels.draw import draw_beta, draw_dirichlet_into
+from bayou.kernels.hdp.tables import draw_tables
 from bayou.kernels.rng import BATCH_BIRTHS, BATCH_ROOT, BATCH_TABLES, key, uniform
-from bayou.kernels.tables import draw_tables
 
 REST = "rest"
 

@@ -183,7 +183,7 @@ def token_moves(state, i, docs, terms, n_terms, prior, kernel=None):
 
 
 def seat_sweep(z, heads, docs, terms, n_terms, n_slots, prior, seed, sweep):
-    """`kernels.franchise.seat_sweep` without proposals, in plain words."""
+    """`kernels.hdp.franchise.seat_sweep` without proposals, in plain words."""
     free = [k for k in range(n_slots - 1, -1, -1) if k not in z]
     for d in sorted(set(docs)):
         at_doc = [i for i, j in enumerate(docs) if j == d]

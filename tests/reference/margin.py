@@ -10,7 +10,8 @@ import math
 import numpy as np
 from tests.reference import lda
 
-from bayou.parts import margin, topics
+from bayou.inference.lda import documents
+from bayou.inference.margin import gibbs
 
 LOSSES = ("hinge", "insensitive", "logistic")
 
@@ -209,15 +210,15 @@ def serial(work, ends, cost=1.0):
 
 
 def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
-    """A chain of `bayou.parts.margin` on tokens in the order given."""
+    """A chain of `bayou.inference.margin.gibbs` on tokens in the order given."""
     indptr, terms, rho, _, _, n_terms = corpus
     loss, cost, width, y, variance = task
-    tokens = topics.Tokens(np.asarray(indptr, np.int64), np.asarray(terms, np.uint32))
+    tokens = documents.Tokens(np.asarray(indptr, np.int64), np.asarray(terms, np.uint32))
     n_docs = len(indptr) - 1
-    termptr, at = margin.index_terms(tokens, n_terms)
-    return margin.Chain(
+    termptr, at = gibbs.index_terms(tokens, n_terms)
+    return gibbs.Chain(
         tokens=tokens, ids=np.arange(n_docs, dtype=np.uint64), rho=np.asarray(rho, np.float32),
         termptr=termptr, at=at, cuts=np.linspace(0, n_docs, n_blocks + 1).astype(np.int64),
-        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=margin.LOSSES[loss],
+        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=gibbs.LOSSES[loss],
         width=float(width), variance=float(variance), n_terms=n_terms, light=light, exact=exact,
     )  # fmt: skip

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from bayou.data.synthetic import sample_hdp
-from bayou.parts import franchise
-from bayou.parts.topics import Tokens
+from bayou.inference.hdp import franchise
+from bayou.inference.lda.documents import Tokens
 
 ALPHA, GAMMA, BETA, N_TERMS = 1.0, 1.5, 0.3, 12
 N_RUNS, N_SWEEPS, EVERY = 300, 400, 20

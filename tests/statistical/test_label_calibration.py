@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.sparse import csr_array
-from tests.kernels.test_label_sweep import laid_out, prior_of
+from tests.kernels.labels.test_label_sweep import laid_out, prior_of
 
-from bayou.kernels import label_links
-from bayou.parts import label_cells
-from bayou.parts import labels as part
+from bayou.inference.labels import allowed as part
+from bayou.inference.labels import cells
+from bayou.kernels.labels import links as label_links
 from bayou.run.shards import Workers
 
 pytestmark = pytest.mark.slow
@@ -105,13 +105,13 @@ def test_documents_of_a_stream_are_drawn_from_their_posterior(greedy):
     labels = csr_array(
         (np.ones(sum(map(len, own))), np.concatenate(own), _ends(own)), shape=(n_docs, 3)
     )
-    batch = label_cells.make_batch(csr_array(counts), labels, whole=True)
-    lay = label_cells.lay_out(batch, N_TERMS, N_LABELS)
+    batch = cells.make_batch(csr_array(counts), labels, whole=True)
+    lay = cells.lay_out(batch, N_TERMS, N_LABELS)
     terms = np.repeat(batch.pairs.terms, np.diff(lay.entryptr))
     prior = np.zeros(0) if greedy else ALPHA
-    how = label_cells.Local(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
+    how = cells.Local(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
     weight = phi[lay.entry_labels, terms].astype(np.float32)
-    _, held = label_cells.shared(weight, lay, how, (5, 3), Workers(1).each)
+    _, held = cells.shared(weight, lay, how, (5, 3), Workers(1).each)
     drawn = held[THIN - 1 :: THIN, batch.label_ptr[:-1]]
     several = np.diff(batch.label_ptr) > 1  # one label alone is no question
     ties = rng.random((len(drawn) + 1, n_docs))

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from tests.reference import lda
 
 from bayou import LDA
-from bayou.parts import sampler, topics
+from bayou.inference.lda import documents, sampler
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def statistics(state, counts, chain, alpha, beta):
 
 
 def make_chain(indptr, terms, seed, n_terms=N_TERMS):
-    return sampler.make_chain(topics.Tokens(indptr, terms), n_terms, seed)
+    return sampler.make_chain(documents.Tokens(indptr, terms), n_terms, seed)
 
 
 def measure(z, chain, alpha=ALPHA, beta=BETA):

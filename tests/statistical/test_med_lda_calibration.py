@@ -1,7 +1,7 @@
 """Is the posterior that the chain draws from the posterior of its story?
 
 Only the logistic loss with c = 1 is a likelihood of the labels, p(y | f) = 1 / (1 + exp(-y f)); the hinge is
-not normalised over y, so ranks of a truth mean nothing there (`tests/parts/test_margin.py` enumerates).
+not normalised over y, so ranks of a truth mean nothing there (`tests/inference/margin/test_margin.py` enumerates).
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import expit
 from tests.reference import lda, margin, margin_cases
 
-from bayou.parts import margin as parts
+from bayou.inference.margin import gibbs as parts
 
 pytestmark = pytest.mark.slow
 

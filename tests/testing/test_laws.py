@@ -9,7 +9,7 @@ from tests.testing import supervised
 from tests.testing.broken import BROKEN
 
 from bayou import LDA, BayesPAClassifier, BayesPARegressor, Corpus, OnlineLDA
-from bayou.bases.estimator import Estimator
+from bayou.api.estimator import Estimator
 from bayou.data.synthetic import sample_lda
 from bayou.run import shards
 from bayou.testing import check_model, laws

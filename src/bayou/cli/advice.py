@@ -71,7 +71,7 @@ def _pieces(name: str, mark: str) -> list[str]:
 
 def on_fit(estimator: Any, corpus: Corpus, voice: Voice) -> None:
     """Say where a corpus is too small for what was asked of it."""
-    from bayou.parts.stream import batch_size
+    from bayou.inference.lda.stream import batch_size
 
     p, name = estimator.get_params(deep=False), catalogue.name_of(type(estimator))
     streams = {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit")

@@ -12,7 +12,7 @@ from bayou.cli import documents
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
     from bayou.data.table import Columns
-    from bayou.explanation import MarginExplanation
+    from bayou.results.explanation import MarginExplanation
     from bayou.text_model import TextModel
 
 DIGITS = 6
@@ -32,7 +32,7 @@ def topic_numbers(model: Any) -> list[int] | None:
 
 
 def kind_of(model: Any) -> str | None:
-    """What a model answers: a kind of `bayou.response.KINDS`, or None without answers."""
+    """What a model answers: a kind of `bayou.results.response.KINDS`, or None without answers."""
     inner = getattr(model, "estimator_", model)
     response = getattr(inner, "response_", None)
     if response is not None:

@@ -18,13 +18,13 @@ from bayou.data.errors import did_you_mean
 from bayou.homes import HOMES
 
 if TYPE_CHECKING:
-    from bayou.bases.estimator import Estimator
+    from bayou.api.estimator import Estimator
 
 _MODELS = "bayou.models."
 _WITHOUT_TOPICS = (
     "bayou.models.bayes_pa",
     "bayou.models.bayes_pa_regressor",
-    "bayou.models.classifier_chain",
+    "bayou.multilabel.block_chain",
 )
 _OF_LABELS = tuple(
     _MODELS + name

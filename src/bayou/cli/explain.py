@@ -12,7 +12,7 @@ from bayou.cli.answers import short
 from bayou.cli.voice import Voice
 
 if TYPE_CHECKING:
-    from bayou.explanation import Explanation
+    from bayou.results.explanation import Explanation
     from bayou.text_model import TextModel
 
 _SIZE = 100

@@ -59,7 +59,7 @@ def _classes(model: Path) -> Iterator[tuple[str, str]]:
     mine = {name.removeprefix("estimator/"): array for name, array in arrays.items()}
     if "response.kind" not in mine:
         return
-    from bayou.response import KINDS
+    from bayou.results.response import KINDS
 
     kind = KINDS[int(mine["response.kind"][0])]
     yield "predicts", kind

@@ -26,7 +26,7 @@ def load(path: Path) -> Any:
         raise ModelFileError(
             f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
         ) from None
-    from bayou.bases.topic_estimator import TopicEstimator
+    from bayou.api.topic_estimator import TopicEstimator
 
     inner = getattr(model, "estimator_", model)
     if not isinstance(inner, TopicEstimator):

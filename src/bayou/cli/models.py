@@ -11,7 +11,7 @@ import typer
 from bayou.cli import catalogue, options, output, settings
 
 if TYPE_CHECKING:
-    from bayou.bases.estimator import Estimator
+    from bayou.api.estimator import Estimator
 
 _INDENT = " " * 4
 

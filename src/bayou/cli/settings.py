@@ -15,7 +15,7 @@ import typer
 from bayou.data.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from bayou.bases.estimator import Estimator
+    from bayou.api.estimator import Estimator
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _ELSEWHERE = {

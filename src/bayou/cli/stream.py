@@ -29,7 +29,7 @@ def size_of(model: TextModel) -> int:
 
     Learning stops between two goes, so that Ctrl-C is not waited for long.
     """
-    from bayou.bases.online_supervised import OnlineSupervised
+    from bayou.api.online_supervised import OnlineSupervised
     from bayou.run.batches import CHUNK
 
     inner = getattr(model, "estimator_", model.estimator)
@@ -43,7 +43,7 @@ def size_of(model: TextModel) -> int:
 
 def mini_batch(estimator: Any) -> int:
     """Documents in a mini-batch of a stream: as many as were asked for, or as the model takes by itself."""
-    from bayou.parts.stream import batch_size
+    from bayou.inference.lda.stream import batch_size
 
     p = estimator._checked_parameters()
     return int(p.batch_size or batch_size(p.n_docs))

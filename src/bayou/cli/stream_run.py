@@ -174,8 +174,8 @@ class _Reporter:
 def _learner(plan: Plan, kept: Kept | None) -> TextModel:
     """The model of the newest checkpoint, or the one that was given."""
     if kept is not None:
+        from bayou.api.files import model_of
         from bayou.cli.streaming import digest_of
-        from bayou.model_files import model_of
 
         begun = kept.manifest.get("stream", {}).get("settings", {}).get("model")
         if begun != digest_of(plan.model):

@@ -22,15 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.topic_estimator import TopicEstimator
+from bayou.api.topic_estimator import TopicEstimator
+from bayou.data.checks import check_kept, check_parameters, number, whole
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import read_labels
-from bayou.kernels import author_sweep
-from bayou.parameters import check_kept, check_parameters, number, whole
-from bayou.parts import labels, topics
-from bayou.parts.topics import F32, F64, I32, I64, U16, U32
-from bayou.posterior import Posterior, check_arrays
+from bayou.inference.labels import allowed
+from bayou.inference.lda import arrays as lda_arrays
+from bayou.inference.lda import documents
+from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, U32
+from bayou.kernels.labels import author_sweep
+from bayou.results.posterior import Posterior, check_arrays
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
@@ -205,8 +207,8 @@ class AuthorTopicModel(TopicEstimator):
         self.label_topics_ = spoken / spoken.sum(axis=1, keepdims=True)
         self.classes_, self._several = classes, several
         with Workers(self.n_threads) as workers:
-            rows = topics.topic_rows(terms, p.beta, workers.each)
-        tokens = topics.topic_totals(terms)
+            rows = lda_arrays.topic_rows(terms, p.beta, workers.each)
+        tokens = lda_arrays.topic_totals(terms)
         mean = self.label_topics_.mean(axis=0)
         self.posterior_ = Posterior(
             rows=rows, alpha=p.alpha * len(classes) * mean, beta=p.beta, topic_tokens=tokens,
@@ -222,10 +224,10 @@ class AuthorTopicModel(TopicEstimator):
             Rows sum to one; documents without known terms get the prior.
         """
         check_is_fitted(self)
-        pairs = topics.pairs_of(self._corpus(X, reset=False).counts)
+        pairs = documents.pairs_of(self._corpus(X, reset=False).counts)
         out = np.empty((pairs.n_docs, len(self.classes_)))
         prior = np.full(len(self.classes_), float(self.alpha))
-        rows = topics.writable(self.posterior_.rows)
+        rows = lda_arrays.writable(self.posterior_.rows)
 
         def work(lo: int, hi: int) -> None:
             author_sweep.author_docs(
@@ -273,7 +275,7 @@ class AuthorTopicModel(TopicEstimator):
 def _documents(corpus: Corpus, indicator: Any) -> Docs:
     """Tokens and labels of the documents that have labels."""
     indptr, terms = corpus.tokens()
-    own = labels.own(indicator)
+    own = allowed.own(indicator)
     use = np.flatnonzero(np.diff(own.indptr) > 0)
     sizes = np.diff(indptr)[use]
     token_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -31,14 +31,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.linear_estimator import LinearEstimator
+from bayou.api.linear_estimator import LinearEstimator
+from bayou.data.checks import number
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import growth, merged_classes, read_labels, responses
-from bayou.parameters import number
-from bayou.parts import passive_aggressive as pa
-from bayou.parts.topics import F64
+from bayou.inference.lda.arrays import F64
+from bayou.inference.margin import passive_aggressive as pa
 
 _LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
 

@@ -20,12 +20,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.linear_estimator import LinearEstimator
+from bayou.api.linear_estimator import LinearEstimator
+from bayou.data.checks import number
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import bounded, read_targets
-from bayou.parameters import number
-from bayou.parts import passive_aggressive as pa
+from bayou.inference.margin import passive_aggressive as pa
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -6,7 +6,7 @@
 All but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels shape a prior of the words' labels,
 eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18] the words' labels are what the topics draw, one step
 for both. Training is greedy, one floor after the other: labelled LDA of the words, LDA of the labels. New
-documents are read with the labels of tokens summed out (`bayou.parts.label_scores`), not with the alternating
+documents are read with the labels of tokens summed out (`labels.scores`), not with the alternating
 sampler of the papers: that hardly mixes once the topics stand still.
 
 [Rubin12] Rubin, Chambers, Smyth, Steyvers. Statistical topic models for multi-label document classification.
@@ -24,15 +24,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bayou.bases.label_estimator import LabelEstimator
-from bayou.bases.label_fitting import Task, learn_and_tune
-from bayou.bases.label_floors import Floors, Work, check_floors, train_floors
-from bayou.bases.label_topics import TopicsOverLabels
-from bayou.label_posterior import AUTO, SCORES, LabelPosterior
-from bayou.label_response import RULES
-from bayou.parameters import number, one_of, optional
-from bayou.parts import label_links, label_training, labels
-from bayou.parts.topics import F32, I32, U16, Each
+from bayou.api.label_estimator import LabelEstimator
+from bayou.api.label_fitting import Task, learn_and_tune
+from bayou.api.label_floors import Floors, Work, check_floors, train_floors
+from bayou.api.label_topics import TopicsOverLabels
+from bayou.data.checks import number, one_of, optional
+from bayou.inference.labels import allowed, links, training
+from bayou.inference.lda.arrays import F32, I32, U16, Each
+from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
+from bayou.results.label_response import RULES
 
 MOST_TOPICS = 100  # over labels, unless more are asked for
 
@@ -51,30 +51,30 @@ class State(NamedTuple):
 
 
 def init(
-    data: labels.Data,
-    link: label_links.Link,
+    data: allowed.Data,
+    link: links.Link,
     p: SimpleNamespace,
     seed: int,
     n_chains: int,
     each: Each,
 ) -> State:
     """Labels and topics at random."""
-    below = label_training.begin(data, data.n_labels, p, seed, n_chains, each)
+    below = training.begin(data, data.n_labels, p, seed, n_chains, each)
     kept = np.zeros((n_chains, data.n_labels, len(link.alpha)), np.float32)
-    return State(*below, 0, label_links.start(link, n_chains, seed), kept)
+    return State(*below, 0, links.start(link, n_chains, seed), kept)
 
 
 def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One sweep of the words' labels until that is done, then one of the topics over labels."""
-    if p.greedy and not label_training.is_over(state, p):
-        return label_training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
+    if p.greedy and not training.is_over(state, p):
+        return training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
     step, keep = state.link_step, state.link_step >= p.n_sweeps - p.n_kept
 
     def chain(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            own = label_links.link_seed(seed, c)
+            own = links.link_seed(seed, c)
             if not p.greedy:
-                label_links.block_sweep(
+                links.block_sweep(
                     work.floors[c],
                     work.counts.chains[c],
                     work.data,
@@ -86,10 +86,8 @@ def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -
                 )
                 continue
             if work.link.by_word:
-                label_links.relabel(
-                    work.floors[c], work.data, work.prior, work.counts, c, seed, step
-                )
-            label_links.sweep(work.floors[c], work.link, keep, own, step)
+                links.relabel(work.floors[c], work.data, work.prior, work.counts, c, seed, step)
+            links.sweep(work.floors[c], work.link, keep, own, step)
 
     size = int(work.link.indptr[-1]) * len(work.link.alpha)
     each(chain, np.arange(len(work.floors) + 1, dtype=np.int64) * max(size, 1), 1.0)
@@ -99,7 +97,7 @@ def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -
 
 def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> LabelPosterior:
     """Terms of labels from all chains together, topics over labels of each chain by itself."""
-    cells = label_training.expected(state, work.counts, work.data, p)
+    cells = training.expected(state, work.counts, work.data, p)
     n_kept = state.link_step - (p.n_sweeps - p.n_kept)
     return LabelPosterior(
         term_label=cells,
@@ -107,7 +105,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
         alpha=work.prior.alpha,
         n_labels=len(task.labels.classes),
         label_docs=task.label_docs(),
-        links=label_links.links_of(work.floors, n_kept, work.link.beta),
+        links=links.links_of(work.floors, n_kept, work.link.beta),
         link_alpha=work.link.alpha,
         n_members=len(work.floors),
         strength=p.strength,
@@ -156,18 +154,16 @@ class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
         self.seed_ = self._resolve_seed()
         classes, n_terms = task.labels.classes, task.counts.shape[1]
         p = self._settled(len(classes))
-        given = label_training.given_matrix(given_terms, classes, 0, n_terms)
+        given = training.given_matrix(given_terms, classes, 0, n_terms)
         if given is not None and not p.greedy:
             raise ValueError("given_terms need greedy training; set greedy=True")
         with self._running(type(self).__name__, task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                prior = label_training.priors(
-                    n_terms, len(classes), p, boost=p.boost, greedy=p.even
-                )
-                prior = label_training.fixed(prior, given)
-                data = labels.prepare(task.counts, labels.own(task.labels.indicator), given)
-                link = label_links.plan(data, p, p.link_alpha)
+                prior = training.priors(n_terms, len(classes), p, boost=p.boost, greedy=p.even)
+                prior = training.fixed(prior, given)
+                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator), given)
+                link = links.plan(data, p, p.link_alpha)
                 how = Floors(State, init, sweep)
                 state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
                 self.n_iter_ = state.step + (state.link_step if p.greedy else 0)
@@ -253,7 +249,7 @@ class FastDependencyLDA(_Dependency):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = super()._checked_parameters()
-        one_of("dep_tokens", p.dep_tokens, label_links.TOKENS)
+        one_of("dep_tokens", p.dep_tokens, links.TOKENS)
         one_of("scoring", p.scoring, (AUTO, *SCORES))
         if not p.greedy and (p.inference, p.dep_tokens) != ("gibbs", "word"):
             raise ValueError(

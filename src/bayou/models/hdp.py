@@ -12,7 +12,7 @@ posterior:
 ``direct``  g drawn, topics given g, then tables as sums of coins [Teh06]; exact, O(K) a token
 
 A discount makes the processes Pitman-Yor processes: many small topics beside few large ones. Beside the
-sweeps over tokens, whole topics are split in two and pairs made one (`kernels.split_merge`).
+sweeps over tokens, whole topics are split in two and pairs made one (`kernels.hdp.split_merge`).
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 [Chen11] Chen, Du, Buntine. Sampling table configurations for the hierarchical Poisson-Dirichlet process.
@@ -33,15 +33,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.topic_estimator import TopicEstimator
+from bayou.api.topic_estimator import TopicEstimator
+from bayou.data.checks import MAX_TOPICS, check_parameters, number, one_of, optional, whole
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
+from bayou.inference.hdp import first_draws, franchise
+from bayou.inference.hdp.franchise import U8, Chain, Counts, Prior, Store
+from bayou.inference.lda import arrays as lda_arrays
+from bayou.inference.lda import documents
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.kernels.rng import MEMBER, key
-from bayou.parameters import MAX_TOPICS, check_parameters, number, one_of, optional, whole
-from bayou.parts import first_draws, franchise, topics
-from bayou.parts.franchise import U8, Chain, Counts, Prior, Store
-from bayou.parts.topics import F32, F64, I64, U16, Each
-from bayou.posterior import Posterior, check_arrays
+from bayou.results.posterior import Posterior, check_arrays
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
@@ -248,8 +250,8 @@ def with_answer(state: State, p: SimpleNamespace) -> State:
 def posterior(state: State, p: SimpleNamespace, names: Any, each: Each) -> Posterior:
     """What the first chain has found; ``state`` has its answer."""
     return Posterior(
-        rows=topics.topic_rows(state.answer, float(p.beta), each), alpha=state.answer_mass,
-        beta=float(p.beta), topic_tokens=topics.topic_totals(state.answer), scores=state.scores,
+        rows=lda_arrays.topic_rows(state.answer, float(p.beta), each), alpha=state.answer_mass,
+        beta=float(p.beta), topic_tokens=lda_arrays.topic_totals(state.answer), scores=state.scores,
         score_steps=state.score_steps, vocabulary=names,
     )  # fmt: skip
 
@@ -379,7 +381,7 @@ class HDP(TopicEstimator):
 
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "HDP") as bar:
             each = workers.each
-            pairs = topics.pairs_of(given.counts)
+            pairs = documents.pairs_of(given.counts)
             p.drawn = lambda k, seed: first_draws.drawn(
                 pairs, corpus.tokens, corpus.n_terms, k, float(p.beta), seed, each
             )
@@ -491,7 +493,7 @@ class HDP(TopicEstimator):
 
 def _tokens_of(corpus: Corpus, p: SimpleNamespace) -> franchise.Corpus:
     """Tokens of the corpus, refused where a table of Stirling ratios would not do."""
-    tokens = topics.Tokens(*corpus.tokens())
+    tokens = documents.Tokens(*corpus.tokens())
     longest = int(np.diff(tokens.indptr).max(initial=0))
     if p.sampler != "direct" and longest > franchise.MOST_TOKENS:
         raise DataError(

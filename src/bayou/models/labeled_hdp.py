@@ -23,15 +23,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.label_estimator import LabelEstimator
-from bayou.bases.label_fitting import Run, Sweeps, Task, learn_and_tune
-from bayou.kernels import stacked
-from bayou.label_posterior import AUTO, LabelPosterior
-from bayou.label_response import RULES
-from bayou.parameters import check_kept, optional
-from bayou.parts import label_training, labels, roots
-from bayou.parts.roots import Level
-from bayou.parts.topics import F32, F64, I32, I64, Each
+from bayou.api.label_estimator import LabelEstimator
+from bayou.api.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.data.checks import check_kept, optional
+from bayou.inference.labels import allowed, roots, training
+from bayou.inference.labels.roots import Level
+from bayou.inference.lda.arrays import F32, F64, I32, I64, Each
+from bayou.kernels.labels import stacked
+from bayou.results.label_posterior import AUTO, LabelPosterior
+from bayou.results.label_response import RULES
 from bayou.run.loop import Info
 
 
@@ -46,13 +46,13 @@ class State(NamedTuple):
     root_kept: F64  # chains x labels: sum of b1 g
 
 
-def init(data: labels.Data, p: SimpleNamespace, seed: int, n_chains: int) -> State:
+def init(data: allowed.Data, p: SimpleNamespace, seed: int, n_chains: int) -> State:
     """Labels at random, roots even."""
-    seeds = [label_training.chain_seed(seed, c) for c in range(n_chains)]
+    seeds = [training.chain_seed(seed, c) for c in range(n_chains)]
     level = roots.start(data.n_labels, p.concentration, p.root_concentration)
     return State(
         0,
-        np.stack([labels.start_chain(data, one) for one in seeds]),
+        np.stack([allowed.start_chain(data, one) for one in seeds]),
         np.zeros((n_chains, len(data.cell_labels)), np.float32),
         np.tile(level.root, (n_chains, 1)),
         np.tile([level.below, level.above], (n_chains, 1)),
@@ -61,7 +61,7 @@ def init(data: labels.Data, p: SimpleNamespace, seed: int, n_chains: int) -> Sta
 
 
 def sweep(
-    state: State, chains: tuple[labels.Chain, ...], data: labels.Data, prior: labels.Prior,
+    state: State, chains: tuple[allowed.Chain, ...], data: allowed.Data, prior: allowed.Prior,
     p: SimpleNamespace, seed: int, each: Each,
 ) -> State:  # fmt: skip
     """Labels of all tokens, then tables, root and concentrations, of every chain on its own."""
@@ -69,21 +69,21 @@ def sweep(
 
     def work(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            own = label_training.chain_seed(seed, c)
+            own = training.chain_seed(seed, c)
             level = Level(state.root[c].copy(), *state.concentrations[c].tolist())
-            labels.draw(chains[c], data, prior._replace(alpha=level.mass), own, state.step, keep)
+            allowed.draw(chains[c], data, prior._replace(alpha=level.mass), own, state.step, keep)
             level = redrawn(level, state.z[c], data, p, own, state.step)
             state.root[c], state.concentrations[c] = level.root, (level.below, level.above)
             if keep:
                 state.root_kept[c] += level.mass
 
     ends = np.arange(len(chains) + 1, dtype=np.int64) * max(len(data.slots), 1)
-    each(work, ends, 10.0 * labels.CELL_COST)
+    each(work, ends, 10.0 * allowed.CELL_COST)
     return state._replace(step=state.step + 1)
 
 
 def redrawn(
-    level: Level, z: I32, data: labels.Data, p: SimpleNamespace, seed: int, sweep: int
+    level: Level, z: I32, data: allowed.Data, p: SimpleNamespace, seed: int, sweep: int
 ) -> Level:
     """Root and concentrations given the labels of tokens."""
     sizes = np.diff(data.token_ptr)
@@ -96,20 +96,20 @@ def redrawn(
     return roots.redrawn(level, tables, per_doc, sizes, learn, seed, sweep)
 
 
-def document_labels(z: I32, data: labels.Data) -> I64:
+def document_labels(z: I32, data: allowed.Data) -> I64:
     """n_dy of each document's own labels, one after the other."""
     at = np.repeat(data.label_ptr[:-1], np.diff(data.token_ptr)) + z
     return np.bincount(at, minlength=len(data.label_ids)).astype(np.int64)
 
 
 def posterior(
-    state: State, chains: tuple[labels.Chain, ...], data: labels.Data, task: Task,
-    prior: labels.Prior, p: SimpleNamespace,
+    state: State, chains: tuple[allowed.Chain, ...], data: allowed.Data, task: Task,
+    prior: allowed.Prior, p: SimpleNamespace,
 ) -> LabelPosterior:  # fmt: skip
     """Terms of labels and the prior b1 g, both averaged over all chains."""
     n_kept = state.step - (p.n_sweeps - p.n_kept)
-    both = label_training.State(state.step, state.z, state.kept, np.zeros(0, np.float32), 1.0)
-    cells = label_training.expected(both, label_training.Counts(chains, None), data, p)
+    both = training.State(state.step, state.z, state.kept, np.zeros(0, np.float32), 1.0)
+    cells = training.expected(both, training.Counts(chains, None), data, p)
     alpha = state.root_kept / n_kept if n_kept > 0 else state.concentrations[:, :1] * state.root
     return LabelPosterior(
         term_label=cells, beta=prior.beta, alpha=alpha.mean(axis=0), n_labels=data.n_labels,
@@ -191,11 +191,11 @@ class LabeledHDP(LabelEstimator):
         task = self._read(X, y)
         self.seed_ = self._resolve_seed()
         n_labels, n_terms = len(task.labels.classes), task.counts.shape[1]
-        prior = label_training.priors(n_terms, n_labels, p, boost=0.0, greedy=bool(p.greedy))
+        prior = training.priors(n_terms, n_labels, p, boost=0.0, greedy=bool(p.greedy))
         with self._running("LabeledHDP", task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                data = labels.prepare(task.counts, labels.own(task.labels.indicator))
+                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator))
                 state, chains = _train(data, prior, p, n_chains, run, last)
                 self.n_iter_ = state.step
                 return posterior(state, chains, data, task, prior, p)
@@ -219,7 +219,7 @@ class LabeledHDP(LabelEstimator):
         p = self._parameters()
         self._check_labels(p, (AUTO, *RULES))
         p.alpha, p.inference = None, "gibbs"
-        label_training.check(p)
+        training.check(p)
         for name in ("concentration", "root_concentration"):
             optional(name, getattr(p, name), 1e-12)
         check_kept(p)
@@ -227,14 +227,19 @@ class LabeledHDP(LabelEstimator):
 
 
 def _train(
-    data: labels.Data, prior: labels.Prior, p: SimpleNamespace, n_chains: int, run: Run, last: bool
-) -> tuple[State, tuple[labels.Chain, ...]]:
+    data: allowed.Data,
+    prior: allowed.Prior,
+    p: SimpleNamespace,
+    n_chains: int,
+    run: Run,
+    last: bool,
+) -> tuple[State, tuple[allowed.Chain, ...]]:
     """All sweeps of all chains."""
-    found: list[tuple[labels.Chain, ...]] = []
+    found: list[tuple[allowed.Chain, ...]] = []
 
     def sweeps(begin: State) -> Sweeps[State]:
         pairs = zip(begin.z, begin.kept, strict=True)
-        found.append(tuple(labels.chain_counts(z, kept, data, prior) for z, kept in pairs))
+        found.append(tuple(allowed.chain_counts(z, kept, data, prior) for z, kept in pairs))
 
         def step(state: State) -> tuple[State, Info | None]:
             if state.step >= p.n_sweeps:

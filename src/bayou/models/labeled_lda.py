@@ -26,31 +26,29 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.label_estimator import LabelEstimator
-from bayou.bases.label_fitting import Run, Sweeps, Task, learn_and_tune
-from bayou.label_posterior import AUTO, LabelPosterior
-from bayou.label_response import RULES
-from bayou.parameters import whole
-from bayou.parts import label_training, labels
-from bayou.parts.label_training import Counts, State
+from bayou.api.label_estimator import LabelEstimator
+from bayou.api.label_fitting import Run, Sweeps, Task, learn_and_tune
+from bayou.data.checks import whole
+from bayou.inference.labels import allowed, training
+from bayou.inference.labels.training import Counts, State
+from bayou.results.label_posterior import AUTO, LabelPosterior
+from bayou.results.label_response import RULES
 from bayou.run.loop import Info
 
 
-def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> labels.Prior:
+def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> allowed.Prior:
     """beta of the labels' terms, and alpha of labels while training."""
     n_columns = len(task.labels.classes) + int(p.n_free_topics)
-    prior = label_training.priors(
-        task.counts.shape[1], n_columns, p, boost=0.0, greedy=bool(p.greedy)
-    )
-    return label_training.fixed(prior, given)
+    prior = training.priors(task.counts.shape[1], n_columns, p, boost=0.0, greedy=bool(p.greedy))
+    return training.fixed(prior, given)
 
 
 def posterior(
-    cells: csr_array, task: Task, p: SimpleNamespace, prior: labels.Prior
+    cells: csr_array, task: Task, p: SimpleNamespace, prior: allowed.Prior
 ) -> LabelPosterior:
     """Terms of labels, and the prior of labels in a new document."""
     docs = task.label_docs()
-    alpha = label_training.label_prior(prior.alpha, docs, p)
+    alpha = training.label_prior(prior.alpha, docs, p)
     return LabelPosterior(
         term_label=cells, beta=prior.beta, alpha=alpha, n_labels=len(docs), label_docs=docs,
         links=np.zeros((0, len(alpha))), link_alpha=np.zeros(0), vocabulary=task.vocabulary,
@@ -145,20 +143,20 @@ class LabeledLDA(LabelEstimator):
         task = self._read(X, y)
         self.seed_ = self._resolve_seed()
         n_free = int(p.n_free_topics)
-        given = label_training.given_matrix(
+        given = training.given_matrix(
             given_terms, task.labels.classes, n_free, task.counts.shape[1]
         )
         with self._running("LabeledLDA", task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
                 prior = priors(task, p, given)
-                own = labels.allowed(task.labels.indicator, task.labels.known, n_free)
-                data = labels.prepare(task.counts, own, given)
+                own = allowed.allowed(task.labels.indicator, task.labels.known, n_free)
+                data = allowed.prepare(task.counts, own, given)
                 state, counts = _train(
                     data, len(task.labels.classes), prior, p, n_chains, run, last
                 )
                 self.n_iter_ = state.step
-                cells = label_training.expected(state, counts, data, p)
+                cells = training.expected(state, counts, data, p)
                 return posterior(cells, task, p, prior)
 
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
@@ -174,16 +172,16 @@ class LabeledLDA(LabelEstimator):
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
         self._check_labels(p, (AUTO, *RULES))
-        label_training.check(p)
-        label_training.check_prior(p)
+        training.check(p)
+        training.check_prior(p)
         whole("n_free_topics", p.n_free_topics, 0)
         return p
 
 
 def _train(
-    data: labels.Data,
+    data: allowed.Data,
     n_labels: int,
-    prior: labels.Prior,
+    prior: allowed.Prior,
     p: SimpleNamespace,
     n_chains: int,
     run: Run,
@@ -193,17 +191,17 @@ def _train(
     found: list[Counts] = []
 
     def sweeps(begin: State) -> Sweeps[State]:
-        found.append(label_training.counts_of(begin, data, prior, run.each))
+        found.append(training.counts_of(begin, data, prior, run.each))
 
         def step(state: State) -> tuple[State, Info | None]:
-            if label_training.is_over(state, p):
+            if training.is_over(state, p):
                 return state, None
-            state = label_training.sweep(state, found[0], data, prior, p, run.seed, run.each)
+            state = training.sweep(state, found[0], data, prior, p, run.seed, run.each)
             return state, Info(state.step, p.n_sweeps, p.inference, float("nan"), 0.0)
 
         return step
 
     def begin() -> State:
-        return label_training.begin(data, n_labels, p, run.seed, n_chains, run.each)
+        return training.begin(data, n_labels, p, run.seed, n_chains, run.each)
 
     return run.train(State, begin, sweeps, last), found[0]

@@ -5,7 +5,7 @@
 theta and phi are integrated out. Four inferences of the same posterior:
 
 ``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
-              [Asuncion09], or sampled ones, watched by documents kept out (`parts.fast`)
+              [Asuncion09], or sampled ones, watched by documents kept out (`inference.lda.fast`)
 ``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
 ``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
               do not wait for each other (AD-LDA [Newman09] with one document a processor)
@@ -32,14 +32,17 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.topic_estimator import TopicEstimator
+from bayou.api.topic_estimator import TopicEstimator
+from bayou.data.checks import check_parameters, number, one_of, whole
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
+from bayou.inference.lda import arrays, documents, fast, prior, sampler, schedule
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.lda.prior import resolve_alpha
+from bayou.inference.spectral import solve
 from bayou.metrics.likelihood import completion_halves
-from bayou.parameters import check_parameters, number, one_of, resolve_alpha, whole
-from bayou.parts import fast, prior, sampler, schedule, spectral, topics
-from bayou.parts.topics import F32, F64, I64, U16, Each, Pairs
-from bayou.posterior import Posterior
+from bayou.results.posterior import Posterior
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Callback, Info
@@ -142,10 +145,10 @@ def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: 
     """Topics from counts, with what prediction and reports need."""
     return Posterior(
         draws=state.draws if isinstance(state, State) and len(state.draws) else None,
-        rows=topics.topic_rows(term_topic, state.beta, each),
+        rows=arrays.topic_rows(term_topic, state.beta, each),
         alpha=state.alpha,
         beta=state.beta,
-        topic_tokens=topics.topic_totals(term_topic),
+        topic_tokens=arrays.topic_totals(term_topic),
         scores=state.scores,
         score_steps=state.score_steps,
         vocabulary=corpus.vocabulary,
@@ -319,7 +322,7 @@ class LDA(TopicEstimator):
         each: Each,
     ) -> None:
         begun = time.monotonic()
-        chain = sampler.make_chain(topics.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
+        chain = sampler.make_chain(documents.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
         n_tokens = len(chain.tokens.terms)
         state = self._resumed(State, corpus, saved, (0, n_tokens, n_tokens))
         if state is None:
@@ -381,15 +384,15 @@ def _spectral_counts(pairs: Pairs, n_terms: int, p: SimpleNamespace, seed: int) 
     """Counts to start from where the start is spectral."""
     if p.start != "spectral":
         return None
-    return spectral.lda_start(pairs, n_terms, p.n_topics, seed)
+    return solve.lda_start(pairs, n_terms, p.n_topics, seed)
 
 
 def _spectral_posterior(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> Posterior:
     """Topics for a sampler to start under."""
-    counts = spectral.lda_start(topics.pairs_of(corpus.counts), corpus.n_terms, p.n_topics, seed)
+    counts = solve.lda_start(documents.pairs_of(corpus.counts), corpus.n_terms, p.n_topics, seed)
     return Posterior(
-        rows=topics.topic_rows(counts, p.beta, each), alpha=resolve_alpha(p.alpha, p.n_topics),
-        beta=float(p.beta), topic_tokens=topics.topic_totals(counts),
+        rows=arrays.topic_rows(counts, p.beta, each), alpha=resolve_alpha(p.alpha, p.n_topics),
+        beta=float(p.beta), topic_tokens=arrays.topic_totals(counts),
         scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
     )  # fmt: skip
 
@@ -433,11 +436,11 @@ def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.
             (guard.counts, guard.terms, guard.indptr), (guard.n_docs, corpus.n_terms)
         )
         observed, scored = completion_halves(matrix)
-        return topics.pairs_of(observed), topics.pairs_of(scored)
+        return documents.pairs_of(observed), documents.pairs_of(scored)
 
     def plan(size: schedule.Size) -> schedule.Plan:
         learn = (p.learn_alpha, p.learn_beta)
         return schedule.make_plan(p.n_topics, size, p.n_sweeps, p.tol, learn)
 
-    pairs = topics.pairs_of(corpus.counts)
+    pairs = documents.pairs_of(corpus.counts)
     return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)

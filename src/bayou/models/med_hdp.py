@@ -5,8 +5,8 @@
     zbar_d = sum_n rho_n e_z,   f_di = eta_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
 theta and phi are integrated out. Weights eta and their level, topics z, the variables that make the loss
-Gaussian, tables and sticks pi are drawn in turn (`parts.growing_chain`); topics are born and die while z is
-drawn. The weights are then fitted once more to leave-one-out features (`parts.second_stage`).
+Gaussian, tables and sticks pi are drawn in turn (`margin.growing`); topics are born and die while z is
+drawn. The weights are then fitted once more to leave-one-out features (`inference.margin.refit`).
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.bases.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.parameters import check_growth
-from bayou.parts import chains, first_pass, growing_chain, growth, second_stage
-from bayou.parts import passive_aggressive as pa
-from bayou.parts.growing_chain import State
-from bayou.parts.growth import Growth
-from bayou.parts.passive_aggressive import Examples
-from bayou.parts.topics import Each
-from bayou.posterior import Posterior, check_arrays
+from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
+from bayou.data.checks import check_growth
+from bayou.inference.lda.arrays import Each
+from bayou.inference.margin import chains, first_pass, growing, growth, refit
+from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin.growing import State
+from bayou.inference.margin.growth import Growth
+from bayou.inference.margin.passive_aggressive import Examples
+from bayou.results.posterior import Posterior, check_arrays
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -73,23 +73,21 @@ class _MedHDP(MarginEstimator, abstract=True):
             how = first_pass.settings(multi, int(p.n_topics), p.tf, bool(p.idf), by)
             examples = _examples(data)
             begin = first_pass.first_topics(examples, chain.n_terms, how, self.seed_, each)
-        return growing_chain.start(chain, begin, by, self.seed_, each)
+        return growing.start(chain, begin, by, self.seed_, each)
 
     def _sweep(self, state: State, data: chains.Data, p: SimpleNamespace, each: Each) -> State:
         by, chain = self._growth(p), data.chains[0]
-        state = growing_chain.sweep(state, chain, float(p.beta), by, self.seed_, each)
+        state = growing.sweep(state, chain, float(p.beta), by, self.seed_, each)
         if state.step > p.n_sweeps - p.n_kept:
-            state = growing_chain.keep(state)
+            state = growing.keep(state)
         if state.step % chains.CHECK == 0 or state.step == p.n_sweeps:
-            state = growing_chain.scored(state, chain, float(p.beta), by)
+            state = growing.scored(state, chain, float(p.beta), by)
         return state
 
     def _read_off(
         self, state: State, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, second_stage.Evidence]:
-        found, prior, ids = growing_chain.read_off(
-            state, data.chains[0], float(p.beta), self._growth(p)
-        )
+    ) -> tuple[Posterior, refit.Evidence]:
+        found, prior, ids = growing.read_off(state, data.chains[0], float(p.beta), self._growth(p))
         self.n_topics_course_, self.topic_ids_ = state.course, ids
         data = data._replace(prior=prior)
         return chains.posterior(found, data, each), chains.evidence(found, data, p, each)

@@ -4,10 +4,10 @@
     zbar_d = sum_n rho_n e_z,   f_di = eta_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
 theta and phi are integrated out; weights eta, topics z and the variables that make the loss Gaussian are
-drawn in turn (`parts.margin`). Tasks are the classes (one against the rest, topics shared by all), the
+drawn in turn (`margin.gibbs`). Tasks are the classes (one against the rest, topics shared by all), the
 labels, or the targets. Samplers of the same posterior: Gibbs, O(K) a token [Zhu14], and
 Metropolis-Hastings in O(1) steps [Zheng15]. After the chain the weights are fitted once more to
-leave-one-out features (`parts.second_stage`).
+leave-one-out features (`inference.margin.refit`).
 
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
 [Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
@@ -23,11 +23,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayou.bases.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.parameters import one_of, resolve_alpha, whole
-from bayou.parts import chains, second_stage
-from bayou.parts.topics import F32, Each
-from bayou.posterior import Posterior
+from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
+from bayou.data.checks import one_of, whole
+from bayou.inference.lda.arrays import F32, Each
+from bayou.inference.lda.prior import resolve_alpha
+from bayou.inference.margin import chains, refit
+from bayou.results.posterior import Posterior
 
 SAMPLERS = ("auto", "gibbs", "light")
 
@@ -65,7 +66,7 @@ class _MedLDA(MarginEstimator, abstract=True):
 
     def _read_off(
         self, state: chains.State, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, second_stage.Evidence]:
+    ) -> tuple[Posterior, refit.Evidence]:
         self.sampler_ = "light" if data.chains[0].light else "gibbs"
         return chains.posterior(state, data, each), chains.evidence(state, data, p, each)
 

@@ -25,16 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.mixture_estimator import MixtureEstimator
+from bayou.api.mixture_estimator import MixtureEstimator
+from bayou.data.checks import check_parameters, number, optional
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.kernels import mixture as kernels
+from bayou.inference.lda import columns, documents
+from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.spectral import mixture
 from bayou.kernels import rng
-from bayou.parameters import check_parameters, number, optional
-from bayou.parts import columns, mixture, topics
-from bayou.parts.topics import F64, I64, Pairs
-from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
+from bayou.kernels.spectral import mixture as kernels
+from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 
@@ -154,14 +156,14 @@ class StepwiseEM(MixtureEstimator):
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True)
         self.state_ = self._begin(corpus, p)
-        pairs = topics.pairs_of(corpus.counts)
+        pairs = documents.pairs_of(corpus.counts)
         with loop.progress_bar(self.progress, "StepwiseEM") as bar:
 
             def step(done: int) -> tuple[int, Info | None]:
                 if done == p.n_passes:
                     return done, None
                 order = _order(corpus.n_docs, done, self.seed_)
-                self.state_ = update(self.state_, topics.select(pairs, order), p)
+                self.state_ = update(self.state_, documents.select(pairs, order), p)
                 return done + 1, Info(done + 1, p.n_passes, "pass", math.nan, 0.0)
 
             callbacks = [*bar, *self._callbacks()]
@@ -180,14 +182,14 @@ class StepwiseEM(MixtureEstimator):
                 f"n_topics is {p.n_topics} but this stream has learned {len(self.state_.share)}; "
                 "begin another model for another number of topics"
             )
-        self.state_ = update(self.state_, topics.pairs_of(corpus.counts), p)
+        self.state_ = update(self.state_, documents.pairs_of(corpus.counts), p)
         self.n_iter_ = 1
         return self
 
     def _begin(self, corpus: Corpus, p: SimpleNamespace) -> State:
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
-        return init(topics.pairs_of(corpus.counts), corpus.n_terms, p, self.seed_)
+        return init(documents.pairs_of(corpus.counts), corpus.n_terms, p, self.seed_)
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = _checked(self._parameters())
@@ -269,7 +271,7 @@ class IncrementalEM(MixtureEstimator):
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
-        pairs = topics.pairs_of(corpus.counts)
+        pairs = documents.pairs_of(corpus.counts)
         state = init(pairs, corpus.n_terms, p, self.seed_)
         resp = np.zeros((corpus.n_docs, p.n_topics))
         n_tokens, scores = max(pairs.n_tokens, 1.0), [-math.inf]

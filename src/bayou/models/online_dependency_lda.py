@@ -6,7 +6,7 @@
 Stochastic collapsed variational Bayes of both floors, greedily, one after the other [Burkhardt18]: a
 document's tokens are shared out among its labels, and its labels, one token each, among topics. Each floor is
 scaled by its own tokens. Both are blended in with every mini-batch; memory does not grow with the stream.
-New documents are read with the labels of tokens summed out (`bayou.parts.label_scores`).
+New documents are read with the labels of tokens summed out (`bayou.inference.labels.scores`).
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
 Machine Learning 107, 2018.
@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from bayou.bases.label_fitting import MIXES
-from bayou.bases.label_topics import TopicsOverLabels
-from bayou.bases.online_labels import OnlineLabelEstimator
-from bayou.label_posterior import SCORES
-from bayou.parameters import number, one_of, optional, whole
-from bayou.parts.label_cells import Local
-from bayou.parts.label_state import How, State
-from bayou.parts.label_training import MASS
-from bayou.parts.topics import F64
+from bayou.api.label_fitting import MIXES
+from bayou.api.label_topics import TopicsOverLabels
+from bayou.api.online_labels import OnlineLabelEstimator
+from bayou.data.checks import number, one_of, optional, whole
+from bayou.inference.labels.cells import Local
+from bayou.inference.labels.state import How, State
+from bayou.inference.labels.training import MASS
+from bayou.inference.lda.arrays import F64
+from bayou.results.label_posterior import SCORES
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -9,8 +9,8 @@ be summed out of the hybrid variational-Gibbs algorithm [Burkhardt18b]: what rem
 
     p(z_di = k) ~ (n_dk + alpha g_k) phi_vk
 
-of `parts.hybrid`, and tables enter in expectation alone, alpha g_k (psi(alpha g_k + n_dk) - psi(alpha g_k)).
-The truncation-free variant [Wang12] samples a mini-batch with births instead (`parts.births`).
+of `lda.hybrid`, and tables enter in expectation alone, alpha g_k (psi(alpha g_k + n_dk) - psi(alpha g_k)).
+The truncation-free variant [Wang12] samples a mini-batch with births instead (`inference.hdp.births`).
 
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz 2018.
 [Wang12] Wang, Blei. Truncation-free online variational inference for Bayesian nonparametric models.
@@ -30,15 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.topic_stream import TopicStream, check_state
+from bayou.api.topic_stream import TopicStream, check_state
+from bayou.data.checks import number, one_of, optional
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.parameters import number, one_of, optional
-from bayou.parts import births, columns, hybrid, kept_out, merge, root, stream, topics
-from bayou.parts.tables import expected_tables
-from bayou.parts.topics import F32, F64, I64, Each
-from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
+from bayou.inference.hdp import births, kept_out, merge, root
+from bayou.inference.hdp.tables import expected_tables
+from bayou.inference.lda import columns, documents, hybrid, stream
+from bayou.inference.lda.arrays import F32, F64, I64, Each
+from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
 
 HYBRID, BIRTHS = "hybrid", "truncation-free"
@@ -69,7 +70,7 @@ class State(NamedTuple):
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """Every slot a topic of noise around the first mini-batch; truncation-free, no topic at all."""
-    pairs, n_docs = topics.pairs_of(corpus.counts), p.n_docs or corpus.n_docs
+    pairs, n_docs = documents.pairs_of(corpus.counts), p.n_docs or corpus.n_docs
     alpha, gamma = _first_alpha(corpus, p), float(p.gamma)
     if p.inference == BIRTHS:
         raw = np.zeros((corpus.n_terms, p.n_topics), np.float32)
@@ -97,7 +98,7 @@ def _first_alpha(corpus: Corpus, p: SimpleNamespace) -> float:
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One mini-batch: local inference under the topics as they are, the blend, births and deaths."""
     pace = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
-    tokens = topics.Tokens(*corpus.tokens())
+    tokens = documents.Tokens(*corpus.tokens())
     local = stream.Local(
         np.array([state.alpha]), state.beta, p.burn_in, p.n_samples, seed, pace.step, pace.again
     )
@@ -120,7 +121,7 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
 
 def _read(
     state: State,
-    tokens: topics.Tokens,
+    tokens: documents.Tokens,
     local: stream.Local,
     pace: stream.Pace,
     p: SimpleNamespace,
@@ -288,7 +289,10 @@ class OnlineHDP(TopicStream):
     def _after_fit(self, state: State, p: SimpleNamespace, each: Each) -> State:
         if p.kept_out is None:
             return state
-        tokens, share = topics.Tokens(*p.kept_out.tokens()), root.shares(state.tables, state.gamma)
+        tokens, share = (
+            documents.Tokens(*p.kept_out.tokens()),
+            root.shares(state.tables, state.gamma),
+        )
         g = stream.Global(state.raw, state.scale, state.topic)
         local = stream.Local(share, state.beta, p.burn_in, p.n_samples, self.seed_, state.step)
         alpha = kept_out.judged_alpha(g, state.alpha, share, tokens, local, each)

@@ -18,12 +18,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayou.bases.online_labels import OnlineLabelEstimator
-from bayou.parameters import number, whole
-from bayou.parts import label_state
-from bayou.parts.label_cells import Local
-from bayou.parts.label_state import How, State
-from bayou.parts.topics import F64
+from bayou.api.online_labels import OnlineLabelEstimator
+from bayou.data.checks import number, whole
+from bayou.inference.labels import state as label_state
+from bayou.inference.labels.cells import Local
+from bayou.inference.labels.state import How, State
+from bayou.inference.lda.arrays import F64
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
     phi_y ~ Dir(beta)   theta_d ~ Dir(alpha on Y_d)   z_dn ~ theta_d in Y_d   w_dn ~ phi_z
 
 The terms of labels are kept as expected counts n_vy, sparse. A mini-batch's tokens are shared out among the
-labels of their documents under the counts as they are, and blended in (`parts.label_stream`), in two ways:
+labels of their documents under the counts as they are, and blended in (`labels.stream`), in two ways:
 
 ``scvb0``   expected tokens: stochastic collapsed variational Bayes [Foulds13]
 ``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed terms of labels [Burkhardt18]
@@ -24,13 +24,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayou.bases.online_labels import OnlineLabelEstimator
-from bayou.parameters import one_of, optional, whole
-from bayou.parts import label_state
-from bayou.parts.label_cells import Local
-from bayou.parts.label_state import LABELS, How, State
-from bayou.parts.label_training import MASS, check_prior, label_prior
-from bayou.parts.topics import F64
+from bayou.api.online_labels import OnlineLabelEstimator
+from bayou.data.checks import one_of, optional, whole
+from bayou.inference.labels import state as label_state
+from bayou.inference.labels.cells import Local
+from bayou.inference.labels.state import LABELS, How, State
+from bayou.inference.labels.training import MASS, check_prior, label_prior
+from bayou.inference.lda.arrays import F64
 
 INFERENCES = ("scvb0", "hybrid")
 

@@ -4,7 +4,7 @@
 
 The topics are kept as expected counts n_vk over a corpus of D documents. A mini-batch is inferred under
 the topics as they are, and its counts, scaled to the corpus, are blended in with
-rho_t = (tau + t)^-kappa (`parts.stream`). Nothing else is kept: memory does not grow with the stream.
+rho_t = (tau + t)^-kappa (`inference.lda.stream`). Nothing else is kept: memory does not grow with the stream.
 
 [Hoffman10] Hoffman, Blei, Bach. Online learning for latent Dirichlet allocation. NIPS 2010.
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
@@ -24,14 +24,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.topic_stream import TopicStream, check_state
+from bayou.api.topic_stream import TopicStream, check_state
+from bayou.data.checks import one_of
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.parameters import one_of, resolve_alpha
-from bayou.parts import hybrid, prior, spectral, stream, topics
-from bayou.parts.topics import F32, F64, I64, Each
-from bayou.posterior import Posterior, check_arrays, unpack_vocabulary
+from bayou.inference.lda import arrays as lda_arrays
+from bayou.inference.lda import documents, hybrid, prior, stream
+from bayou.inference.lda.arrays import F32, F64, I64, Each
+from bayou.inference.lda.prior import resolve_alpha
+from bayou.inference.spectral import solve
+from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
 
 
@@ -51,12 +54,12 @@ class State(NamedTuple):
 
 def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """Topics that are noise around the first documents, or solved for from their moments."""
-    pairs = topics.pairs_of(corpus.counts)
+    pairs = documents.pairs_of(corpus.counts)
     mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
     if p.start == "spectral":
-        raw = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
+        raw = solve.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
         scale = mass / max(corpus.n_tokens, 1.0)
-        g = stream.Global(raw, scale, scale * topics.topic_totals(raw))
+        g = stream.Global(raw, scale, scale * lda_arrays.topic_totals(raw))
     else:
         g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
@@ -70,12 +73,12 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
     local = stream.Local(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
     before = stream.Global(state.raw, state.scale, state.topic)
     if p.inference == "hybrid":
-        tokens = topics.Tokens(*corpus.tokens())
+        tokens = documents.Tokens(*corpus.tokens())
         after, lists = hybrid.step(before, tokens, local, rho, gain, each)
         if p.learn_alpha:
             doc_topic = hybrid.doc_topic(lists, tokens, len(state.alpha), each)
     else:
-        pairs = topics.pairs_of(corpus.counts)
+        pairs = documents.pairs_of(corpus.counts)
         after, doc_topic = stream.scvb0_step(before, pairs, local, rho, gain, each)
     alpha = state.alpha
     if p.learn_alpha:

@@ -9,7 +9,7 @@ is Dir(u_1, ..., u_K, gamma), u_k the tables of topic k so far. A mini-batch is 
 top of what is known of the topics; a token may open a topic, which begins with the weights of an average one
 and is kept with what the batch taught it. [Shi17] begin newborn sticks at Beta(1, .), which counts a table
 too many, add tables of a round to those of the round before, and leave out what labels say of a topic that is
-not there yet; here all three are as the posterior has them (`parts.growth`, `parts.online_growth`).
+not there yet; here all three are as the posterior has them (`margin.growth`, `margin.stream_growth`).
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bayou.bases.growing_estimator import GrowingOnline
-from bayou.bases.online_classifier import OnlineClassifier
-from bayou.bases.online_regressor import OnlineRegressor
-from bayou.parameters import one_of
+from bayou.api.growing_estimator import GrowingOnline
+from bayou.api.online_classifier import OnlineClassifier
+from bayou.api.online_regressor import OnlineRegressor
+from bayou.data.checks import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {
     "gibbs": {

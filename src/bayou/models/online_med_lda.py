@@ -4,7 +4,7 @@
     zbar_d = sum_n rho_n e_z,   f_di = w_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
 What is known is q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i). A mini-batch is sampled under it,
-labels and words together, and what it teaches is added (`parts.online_margin`). Documents are then forgotten:
+labels and words together, and what it teaches is added (`margin.online`). Documents are then forgotten:
 memory does not grow with the stream. Two posteriors of the weights:
 
 ``gibbs``      the expected loss: precisions grow, steps become smaller by themselves
@@ -21,8 +21,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayou.bases.online_classifier import OnlineClassifier
-from bayou.parameters import one_of
+from bayou.api.online_classifier import OnlineClassifier
+from bayou.data.checks import one_of
 
 _CLASSES: dict[str, dict[str, Any]] = {
     "gibbs": {

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bayou.bases.online_regressor import OnlineRegressor
+from bayou.api.online_regressor import OnlineRegressor
 
 _NUMBERS: dict[str, dict[str, Any]] = {
     "gibbs": {

@@ -18,11 +18,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayou.bases.spectral_estimator import Answer, SpectralEstimator
-from bayou.parameters import number
-from bayou.parts import mixture, moment_stream, spectral
-from bayou.parts.moment_stream import State
-from bayou.parts.topics import Each, Pairs
+from bayou.api.spectral_estimator import Answer, SpectralEstimator
+from bayou.data.checks import number
+from bayou.inference.lda.arrays import Each
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.spectral import mixture, moment_stream
+from bayou.inference.spectral import solve as spectral
+from bayou.inference.spectral.moment_stream import State
 
 LEAST_ALPHA = 1e-3  # of one topic: under it a fold-in forgets that the topic is there
 

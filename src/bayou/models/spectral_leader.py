@@ -3,7 +3,7 @@
     y_d ~ w      w_di ~ phi_y      (all tokens of a document have one topic)
 
 The second and third moments of different tokens of a document determine w and phi. They are sums over
-documents, so they follow a stream; at any moment the topics are solved for (`parts.spectral`) and, if
+documents, so they follow a stream; at any moment the topics are solved for (`spectral.solve`) and, if
 wanted, moved by a few EM steps. The answer before document t is the best for all that came before it: the
 leader is followed [Yu18].
 
@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
-from bayou.bases.mixture_estimator import MixtureEstimator
-from bayou.bases.spectral_estimator import Answer, SpectralEstimator
-from bayou.parameters import whole
-from bayou.parts import mixture, moment_stream, reservoir, spectral
-from bayou.parts.moment_stream import State
-from bayou.parts.topics import Each, Pairs
+from bayou.api.mixture_estimator import MixtureEstimator
+from bayou.api.spectral_estimator import Answer, SpectralEstimator
+from bayou.data.checks import whole
+from bayou.inference.lda.arrays import Each
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.spectral import mixture, moment_stream, reservoir
+from bayou.inference.spectral import solve as spectral
+from bayou.inference.spectral.moment_stream import State
 
 FEW = 10  # documents a topic under which a spectrum that is too short is not believed at all
 
@@ -78,7 +80,7 @@ class SpectralLeader(SpectralEstimator, MixtureEstimator):
         Whether a document counts by its length or once. The first is the more accurate; where length depends
         on the topic, `weights_` are then shares of tokens until EM steps make them shares of documents.
     decomposition : {"symmetric", "deflation", "jacobi", "jennrich"}
-        How the third moment is taken apart (`bayou.parts.tensor`).
+        How the third moment is taken apart (`bayou.inference.spectral.tensor`).
     smoothing : float or None
         Pseudo-tokens of the distribution of all terms in each topic; None is as many as there are terms.
     beta : float

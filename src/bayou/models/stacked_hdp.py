@@ -24,16 +24,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.label_estimator import LabelEstimator
-from bayou.bases.label_fitting import Task, learn_and_tune
-from bayou.bases.label_floors import Floors, Work, check_floors, train_floors
-from bayou.bases.label_topics import TopicsOverLabels
-from bayou.label_posterior import AUTO, SCORES, LabelPosterior
-from bayou.label_response import RULES
-from bayou.parameters import check_n_topics, one_of, optional
-from bayou.parts import label_links, label_training, labels, roots, stacked
-from bayou.parts.roots import Level
-from bayou.parts.topics import F32, F64, I32, U16, Each
+from bayou.api.label_estimator import LabelEstimator
+from bayou.api.label_fitting import Task, learn_and_tune
+from bayou.api.label_floors import Floors, Work, check_floors, train_floors
+from bayou.api.label_topics import TopicsOverLabels
+from bayou.data.checks import check_n_topics, one_of, optional
+from bayou.inference.labels import allowed, links, roots, stacked, training
+from bayou.inference.labels.roots import Level
+from bayou.inference.lda.arrays import F32, F64, I32, U16, Each
+from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
+from bayou.results.label_response import RULES
 
 _USED = 1e-3  # share of label tokens from which a topic counts as one
 
@@ -56,17 +56,17 @@ class State(NamedTuple):
 
 
 def init(
-    data: labels.Data, link: label_links.Link, p: SimpleNamespace, seed: int, n_chains: int, each: Each
+    data: allowed.Data, link: links.Link, p: SimpleNamespace, seed: int, n_chains: int, each: Each
 ) -> State:  # fmt: skip
     """Labels and topics at random, roots even."""
-    below = label_training.begin(data, data.n_labels, p, seed, n_chains, each)
+    below = training.begin(data, data.n_labels, p, seed, n_chains, each)
     n_topics, n_labels = len(link.alpha), data.n_labels
     g = roots.start(n_topics, p.concentration, p.root_concentration)
     h = roots.start(n_labels, p.label_concentration, p.root_concentration)
     return State(
         *below,
         0,
-        label_links.start(link, n_chains, seed),
+        links.start(link, n_chains, seed),
         np.zeros((n_chains, n_labels, n_topics), np.float32),
         np.zeros((n_chains, n_topics)),
         np.tile(g.root, (n_chains, 1)),
@@ -77,16 +77,16 @@ def init(
 
 def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One sweep of the words' labels until that is done, then one of the two processes above."""
-    if not label_training.is_over(state, p):
-        return label_training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
+    if not training.is_over(state, p):
+        return training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
     step, keep = state.link_step, state.link_step >= p.n_sweeps - p.n_kept
     learn = (p.concentration is None, p.label_concentration is None, p.root_concentration is None)
 
     def chains(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            floor, own = work.floors[c], label_links.link_seed(seed, c)
+            floor, own = work.floors[c], links.link_seed(seed, c)
             if work.link.by_word:
-                label_links.relabel(floor, work.data, work.prior, work.counts, c, seed, step)
+                links.relabel(floor, work.data, work.prior, work.counts, c, seed, step)
             b1, b0, c1, c0 = state.concentrations[c].tolist()
             levels = Level(state.topic_root[c], b1, b0), Level(state.label_root[c], c1, c0)
             chain = stacked.Chain(floor.z, floor.label_topic, floor.topic, *levels)
@@ -114,7 +114,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
         mean = (floor.kept if n_kept > 0 else floor.label_topic + p.beta).astype(np.float64)
         found.append((mean / mean.sum(axis=0)).T)
     return LabelPosterior(
-        term_label=label_training.expected(state, work.counts, work.data, p),
+        term_label=training.expected(state, work.counts, work.data, p),
         beta=work.prior.beta, alpha=work.prior.alpha, n_labels=len(task.labels.classes),
         label_docs=task.label_docs(), links=np.ascontiguousarray(np.vstack(found)),
         link_alpha=alpha[0].copy(), member_alpha=alpha, n_members=len(found), strength=-1.0,
@@ -211,9 +211,9 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         with self._running("StackedHDP", task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                prior = label_training.priors(n_terms, n_labels, p, boost=0.0, greedy=True)
-                data = labels.prepare(task.counts, labels.own(task.labels.indicator))
-                link = label_links.plan(data, p, np.ones(p.n_topics))
+                prior = training.priors(n_terms, n_labels, p, boost=0.0, greedy=True)
+                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator))
+                link = links.plan(data, p, np.ones(p.n_topics))
                 how = Floors(State, init, sweep)
                 state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
                 self.n_iter_ = state.step + state.link_step
@@ -237,7 +237,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         check_floors(p)
         for name in ("concentration", "label_concentration", "root_concentration"):
             optional(name, getattr(p, name), 1e-12)
-        one_of("dep_tokens", p.dep_tokens, label_links.TOKENS)
+        one_of("dep_tokens", p.dep_tokens, links.TOKENS)
         one_of("scoring", p.scoring, (AUTO, *SCORES))
         p.greedy = True
         p.beta_labels = p.beta  # the floors' counts are smoothed by the roots instead

@@ -27,18 +27,19 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.bases.estimator import runtime
-from bayou.bases.tracked import TrackedTopics
+from bayou.api.estimator import runtime
+from bayou.api.tracked import TrackedTopics
 from bayou.data.calendar import parse_width
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.growth import Terms
 from bayou.data.intake import Due, Intake, with_times
-from bayou.parts import slice_record, slots, tracker_settings, trail
-from bayou.parts.slots import State
-from bayou.parts.topics import Each
-from bayou.parts.trail import Alert
-from bayou.posterior import unpack_vocabulary
+from bayou.inference.lda.arrays import Each
+from bayou.inference.tracking import history, record, settings
+from bayou.inference.tracking import state as slots
+from bayou.inference.tracking.history import Alert
+from bayou.inference.tracking.state import State
+from bayou.results.posterior import unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
@@ -223,7 +224,7 @@ class TopicTracker(TrackedTopics):
             if name in vars(self):
                 delattr(self, name)
         self._intake = Intake(parse_width(p.slice_by), p.grace, p.late)
-        self._terms, self._trail = Terms(), trail.Trail()
+        self._terms, self._trail = Terms(), history.Trail()
 
     def _documents(self, X: Any, *, reset: bool) -> Corpus:
         """Documents with their own terms where those have names, else in the columns of the model."""
@@ -262,7 +263,7 @@ class TopicTracker(TrackedTopics):
     def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
         state: State | None = getattr(self, "state_", None)
         both = self._terms, self._trail
-        done = slice_record.learned(state, due, *both, p, self.seed_, each)
+        done = record.learned(state, due, *both, p, self.seed_, each)
         if done is None:
             return  # nothing has been said yet
         self.state_, alerts = done
@@ -273,7 +274,7 @@ class TopicTracker(TrackedTopics):
 
     def _checked_parameters(self) -> SimpleNamespace:
         p = self._parameters()
-        tracker_settings.check(p)
+        settings.check(p)
         return p
 
     # -- files ---------------------------------------------------------------------------------

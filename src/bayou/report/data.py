@@ -16,7 +16,6 @@ from bayou._version import __version__
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.metrics import diversity
-from bayou.posterior import Posterior
 from bayou.report import answers, measure
 from bayou.report.classes import Classes
 from bayou.report.course import Course, course
@@ -24,6 +23,7 @@ from bayou.report.measure import Estimate, Floats, HeldOut
 from bayou.report.targets import Target
 from bayou.report.text import shorten
 from bayou.report.topics import Topic, build
+from bayou.results.posterior import Posterior
 
 MOST_LABELS = 24
 _LEAST_DOCS = 5  # of a label; an average over fewer says little

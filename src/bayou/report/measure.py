@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from bayou.data.corpus import Corpus
 from bayou.metrics import completion_halves, log_likelihood_rows
-from bayou.posterior import Posterior
+from bayou.results.posterior import Posterior
 
 Floats = NDArray[np.float64]
 

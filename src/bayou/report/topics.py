@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from bayou.data.corpus import Corpus
 from bayou.metrics import frex, npmi, top_terms, topic_distances
-from bayou.posterior import Posterior
 from bayou.report import layout, measure
 from bayou.report.measure import Estimate, Floats
 from bayou.report.text import shorten
+from bayou.results.posterior import Posterior
 
 N_WORDS = 30  # kept for clouds; a topic's list shows the first ten
 COHERENCE_WORDS = 10

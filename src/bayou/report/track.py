@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou._version import __version__
 from bayou.data.errors import DataError
+from bayou.inference.tracking.doubts import doubts
 from bayou.metrics import topic_distances
-from bayou.parts.doubts import doubts
 from bayou.report import layout
 from bayou.report.course import Course, slice_bins
 from bayou.report.data import _code, _parameters

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-import bayou.model_files
+import bayou.api.files
 from bayou.data.corpus import Corpus
 from bayou.data.synthetic import sample_lda
 from bayou.run import shards
@@ -152,7 +152,7 @@ def reloaded(model: Any) -> Any:
     """The model after a way through a file."""
     with folder() as here:
         model.save(here / "model.bayou")
-        return bayou.model_files.load(here / "model.bayou")
+        return bayou.api.files.load(here / "model.bayou")
 
 
 def with_rows(corpus: Corpus, rows: Any) -> Corpus:

@@ -1,0 +1,1 @@
+"""The estimator contract: parameters, input checks, results, streams and files."""

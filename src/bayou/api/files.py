@@ -1,0 +1,65 @@
+"""From a file to the model that wrote it, whichever that was."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bayou.api.estimator import Estimator
+from bayou.data import container
+from bayou.data.errors import ModelFileError
+from bayou.homes import HOMES
+
+# What a file may hold, by the kind its manifest states, and how that is made from it. Whatever is built
+# around an estimator adds its own kind here, so that one function reads them all.
+readers: dict[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]] = {}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote. Nothing in the file is executed.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a model of bayou, or was written by a later version.
+    """
+    return model_of(*container.load(path), Path(path).name)
+
+
+def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], name: str) -> Any:
+    """The model whose file, called ``name`` in messages, holds these."""
+    _meet_all()
+    what = manifest.get("kind")
+    reader = readers.get(what) if isinstance(what, str) else None
+    if reader is None:
+        raise ModelFileError(
+            f"{name} holds {what or 'something else'!r}, not a model; "
+            "a checkpoint is given to fit(..., checkpoint=)"
+        )
+    try:
+        return reader(arrays, manifest)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from None
+
+
+def _meet_all() -> None:
+    """Import every public class: they make themselves known then, and a file may name any of them."""
+    for home in sorted(set(HOMES.values())):
+        importlib.import_module(home)
+
+
+def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Any:
+    """The fitted estimator whose payload and manifest these are."""
+    name = manifest.get("estimator")
+    kind = Estimator.kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ModelFileError(f"the file holds a {name!r}, which this bayou does not know")
+    return kind._from_file(arrays, manifest)
+
+
+readers["model"] = estimator_of

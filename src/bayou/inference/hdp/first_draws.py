@@ -1,0 +1,45 @@
+"""Topics of tokens to begin a chain with that is to find the number of its topics.
+
+Under a small concentration a document keeps to the few topics it happens to begin with, and what topics are
+is settled before they were compared. So first come sweeps of the O(1) sampler of LDA under one that is far
+too wide, half the length of a document, and comes down to a sixteenth. They start from one document a topic
+where there are several for each, and from anywhere where there are not: a topic that began as one of its two
+documents stays that one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayou.inference.lda import arrays, em, sampler
+from bayou.inference.lda.arrays import U16, Each
+from bayou.inference.lda.documents import Pairs, Tokens
+
+N_SWEEPS = 60
+WIDE, NARROW = 2.0, 16.0  # length of a document over the concentration, at first and at last
+SEVERAL = 8  # documents a topic
+
+
+def drawn(
+    pairs: Pairs, tokens: Tokens, n_terms: int, n_topics: int, beta: float, seed: int, each: Each
+) -> U16:
+    """A topic for every token."""
+    chain = sampler.make_chain(tokens, n_terms, seed)
+    length = mean_length(tokens)
+    widths = np.maximum(length / np.geomspace(WIDE, NARROW, N_SWEEPS), 1.0)
+    if pairs.n_docs >= SEVERAL * n_topics:
+        counts = em.document_start(pairs, n_terms, n_topics, seed)
+        rows = arrays.topic_rows(counts, beta, each)
+        alpha = np.full(n_topics, widths[0] / n_topics)
+        state = sampler.start_under(chain, rows, alpha, sampler.N_PROPOSALS, each)
+    else:
+        state = sampler.start(chain, n_topics, sampler.N_PROPOSALS, each)
+    for step, width in enumerate(widths):
+        alpha = np.full(n_topics, width / n_topics)
+        sampler.metropolis(state, chain, alpha, beta, step, each)
+    return np.ascontiguousarray(state[:, 0])
+
+
+def mean_length(tokens: Tokens) -> float:
+    """Tokens a document, of the documents that have any."""
+    return len(tokens.terms) / max(int((np.diff(tokens.indptr) > 0).sum()), 1)

@@ -1,0 +1,269 @@
+"""A chain over documents, their tables and topics: its start, its sweeps, and room for topics to come."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.inference.hdp import concentration, tables
+from bayou.inference.lda import sampler
+from bayou.inference.lda.arrays import F32, F64, I64, U16
+from bayou.inference.lda.documents import TokenIndex, Tokens
+from bayou.kernels import draw
+from bayou.kernels.hdp import direct_sweep, franchise, split_merge
+from bayou.kernels.lda import fixed_sweep
+from bayou.kernels.rng import ROOT, key
+
+U8 = NDArray[np.uint8]
+
+SAMPLERS = ("alias", "tables", "direct")
+MOST_TOKENS = 65_536  # of a document: Stirling ratios are tabulated up to its length
+_LEAST_COLUMNS = 64  # tables of one topic in a document up to which they are at least
+_MOST_CELLS = (
+    1 << 22
+)  # and up to the tables there are while these are not more; beyond, worked out each time
+_LEAST_STOCK, _MOST_STOCK = 8, 4096  # draws that are kept for a term
+
+
+class Corpus(NamedTuple):
+    """What a chain never changes."""
+
+    tokens: Tokens
+    lengths: I64
+    n_terms: int
+    starts: I64  # where each term's kept draws begin
+
+
+class Prior(NamedTuple):
+    """Concentrations of documents and root, discount, prior of a topic's terms."""
+
+    alpha: float  # b1
+    gamma: float  # b0
+    discount: float  # a
+    beta: float
+
+
+class Counts(NamedTuple):
+    """What all documents share; a topic lives in a slot, and arrays have one number a slot."""
+
+    term_topic: F32  # n_vk (terms x slots)
+    topic: F64  # n_k
+    tables: I64  # M_k
+    ids: I64  # a number for each topic that no other topic ever had; -1 where the slot is free
+    sizes: I64  # tables in all, topics, and the number of the next topic to be born
+
+
+class Store(NamedTuple):
+    """Draws kept for each term from what its topics were in an empty document when they were weighed."""
+
+    stale: F32  # weights at that time (terms x slots)
+    total: F64  # their sum
+    drawn: U16  # slots drawn from them, those of term v from starts[v] on
+    starts: I64
+    used: I64  # how many of them have been used; all of them: draw anew before the next
+
+
+class Chain(NamedTuple):
+    """Where a chain is: topic and table of every token, and all counts."""
+
+    z: U16
+    heads: U8  # the tokens that opened a table, n_jk of which m_jk
+    counts: Counts
+    store: Store
+
+
+def make_corpus(tokens: Tokens, n_terms: int, kind: str) -> Corpus:
+    """The tokens, and room for the draws that ``kind`` keeps for each term."""
+    lengths = np.diff(tokens.indptr)
+    starts = np.zeros(n_terms + 1, np.int64)
+    if kind == "alias":
+        often = np.bincount(tokens.terms, minlength=n_terms)
+        np.cumsum(np.clip(2 * often, _LEAST_STOCK, _MOST_STOCK) * (often > 0), out=starts[1:])
+    return Corpus(tokens, lengths, n_terms, starts)
+
+
+def stirling(chain: Chain, corpus: Corpus, discount: float) -> tuple[F64, F64]:
+    """Stirling ratios and factors for documents as long as these, and for more tables than there are now."""
+    longest = int(corpus.lengths.max(initial=1))
+    most = franchise.most_tables(
+        chain.z, chain.heads, corpus.tokens.indptr, len(chain.counts.topic)
+    )
+    wanted = min(max(_LEAST_COLUMNS, 3 * most // 2), longest)
+    wanted = 1 << (wanted - 1).bit_length()  # grown a few times only
+    wanted = min(wanted, max(_LEAST_COLUMNS, _MOST_CELLS // longest))
+    return tables.ratios(longest, wanted, discount), tables.factors(longest, wanted, discount)
+
+
+def start(
+    corpus: Corpus, n_topics: int, prior: Prior, seed: int, given: U16 | None = None
+) -> Chain:
+    """Tokens at given topics or anywhere among ``n_topics``, tables under a root that has all alike."""
+    z = np.empty(len(corpus.tokens.terms), np.uint16) if given is None else given
+    if given is None:
+        indptr = corpus.tokens.indptr
+        fixed_sweep.start_uniform(z, indptr, 0, corpus.tokens.n_docs, n_topics, seed)
+    n_slots = _roomy(n_topics)
+    term_topic = np.zeros((corpus.n_terms, n_slots), np.float32)
+    franchise.count(term_topic, corpus.tokens.terms, z)
+    topic = np.bincount(z, minlength=n_slots).astype(np.float64)
+    ids = np.where(topic > 0, np.cumsum(topic > 0) - 1, -1)
+    n_live = int((topic > 0).sum())
+    sizes = np.array([0, n_live, n_live], np.int64)
+    counts = Counts(term_topic, topic, np.zeros(n_slots, np.int64), ids, sizes)
+    chain = Chain(z, np.zeros(len(z), np.uint8), counts, _empty_store(corpus, n_slots))
+    root = np.where(topic > 0, 1.0 / max(n_live, 1), 0.0)
+    seat(chain, corpus, root, prior, seed, 0)
+    return chain
+
+
+def _roomy(n_topics: int) -> int:
+    """Slots for so many topics and some to be born, a multiple of eight."""
+    return min((n_topics + max(8, n_topics // 8) + 7) // 8 * 8, 65_536)
+
+
+def _empty_store(corpus: Corpus, n_slots: int) -> Store:
+    """No draws kept yet: all of none are used up."""
+    room = np.diff(corpus.starts)
+    n_terms = len(room) if corpus.starts[-1] else 0
+    return Store(
+        np.zeros((n_terms, n_slots), np.float32), np.zeros(n_terms),
+        np.zeros(corpus.starts[-1], np.uint16), corpus.starts, room.copy(),
+    )  # fmt: skip
+
+
+def with_room(chain: Chain, corpus: Corpus) -> tuple[Chain, I64]:
+    """The chain with slots enough for births and not too many empty ones; and the old slot of each new one.
+
+    A new slot that had no old one says -1. Kept draws are dropped when slots move.
+    """
+    topic = chain.counts.topic
+    live = np.flatnonzero(topic > 0)
+    n_slots, wanted = len(topic), _roomy(len(live))
+    n_free = n_slots - len(live)
+    if n_free > 0 and n_slots <= 2 * wanted:
+        return chain, np.arange(n_slots)
+    if len(live) >= 65_535:
+        raise ValueError("more than 65,535 topics: give a larger beta, or less concentration")
+    old = np.full(wanted, -1, np.int64)
+    old[: len(live)] = live
+    to = np.zeros(n_slots, np.uint16)
+    to[live] = np.arange(len(live))
+    counts = Counts(
+        np.ascontiguousarray(moved(chain.counts.term_topic, old)), moved(topic, old),
+        moved(chain.counts.tables, old), moved(chain.counts.ids, old, -1), chain.counts.sizes,
+    )  # fmt: skip
+    return Chain(to[chain.z], chain.heads, counts, _empty_store(corpus, wanted)), old
+
+
+def moved(array: Any, old: I64, empty: int = 0) -> Any:
+    """The last axis of an array by its old places; ``empty`` where there was none."""
+    out = np.asarray(array[..., np.maximum(old, 0)])
+    out[..., old < 0] = empty
+    return out
+
+
+def sweep_tables(
+    chain: Chain, corpus: Corpus, prior: Prior, how: tuple[int, bool], seed: int, step: int
+) -> tuple[Chain, I64]:
+    """Topic and table of every token, given those of all others; slots are added as they are wanted.
+
+    ``how`` is the number of proposals a token (0: all topics are weighed), and whether what they are drawn
+    from is renewed as it is used up. With weights that stay, a sweep leaves the posterior exactly as it is.
+    """
+    old, at, ratios = np.arange(len(chain.counts.topic)), 0, stirling(chain, corpus, prior.discount)
+    while True:
+        chain, new = with_room(chain, corpus)
+        old = moved(old, new, -1)
+        at = franchise.seat_sweep(
+            chain.z, chain.heads, tuple(corpus.tokens), tuple(chain.counts), tuple(chain.store),
+            ratios, tuple(prior), how, seed, step, at,
+        )  # fmt: skip
+        if at == len(chain.z):
+            return chain, old
+
+
+def sweep_direct(
+    chain: Chain, corpus: Corpus, root: F64, prior: Prior, seed: int, step: int
+) -> tuple[Chain, F64, I64]:
+    """Topics given the root's probabilities; gives those after births and deaths too, without tables."""
+    old, at = np.arange(len(chain.counts.topic)), 0
+    while True:
+        chain, new = with_room(chain, corpus)
+        old, root = moved(old, new, -1), np.append(moved(root[:-1], new), root[-1])
+        at = direct_sweep.direct_sweep(
+            chain.z, tuple(corpus.tokens), tuple(chain.counts), root, tuple(prior), seed, step, at
+        )
+        if at == len(chain.z):
+            return chain, root, old
+
+
+def draw_root(chain: Chain, prior: Prior, seed: int, step: int) -> F64:
+    """g ~ Dir(M_1 .. M_K, b0): a probability for every slot and, last, for all topics that are not there."""
+    out = np.empty(len(chain.counts.topic) + 1)
+    stream = np.array([key(seed, ROOT, step, 1)], np.uint64)
+    draw.draw_dirichlet_into(out, stream, np.append(chain.counts.tables, prior.gamma))
+    return out
+
+
+def move_topics(
+    chain: Chain, corpus: Corpus, root: F64, prior: Prior, n_moves: int, seed: int, step: int
+) -> I64:
+    """Split topics and merge them, in place, the root too; gives how many splits and merges were made."""
+    done: I64 = split_merge.split_merge(
+        chain.z, tuple(corpus.tokens), tuple(chain.counts), root, tuple(prior), n_moves, seed, step
+    )
+    return done
+
+
+def seat(chain: Chain, corpus: Corpus, root: F64, prior: Prior, seed: int, step: int) -> None:
+    """Tables of all documents given topics and root, in place."""
+    mass = prior.alpha * root[: len(chain.counts.topic)]
+    franchise.seat(
+        chain.heads, chain.counts.tables, chain.z, corpus.tokens.indptr, mass, seed, step
+    )
+    chain.counts.sizes[franchise.ALL] = chain.counts.tables.sum()
+
+
+def draw_concentrations(
+    chain: Chain, corpus: Corpus, prior: Prior, which: tuple[bool, bool], seed: int, step: int
+) -> Prior:
+    """b1 and b0 from their conditionals under Gamma(1, 1) priors, those of them that are learned."""
+    alpha, gamma = prior.alpha, prior.gamma
+    weak, a = concentration.Gamma(), prior.discount
+    if which[0]:
+        opened = np.zeros(len(corpus.lengths), np.int64)
+        franchise.count_heads(opened, chain.heads, corpus.tokens.indptr)
+        alpha = concentration.draw_document(
+            alpha, corpus.lengths, opened, prior=weak, seed=seed, sweep=step, discount=a
+        )
+    if which[1]:
+        n_tables, n_live = (int(n) for n in chain.counts.sizes[:2])
+        gamma = concentration.draw_root(
+            gamma, n_tables, n_live, prior=weak, seed=seed, sweep=step, discount=a
+        )
+    return prior._replace(alpha=max(alpha, 1e-6), gamma=max(gamma, 1e-6))
+
+
+def mass_of(counts: Counts, prior: Prior) -> F64:
+    """b1 E[g_k] of every slot: the weight of its topic in a document that has none of it."""
+    live = counts.topic > 0
+    n_tables = counts.sizes[franchise.ALL]
+    share = (counts.tables - prior.discount) / (n_tables + prior.gamma)
+    return np.where(live, prior.alpha * share, 0.0)
+
+
+def log_joint(chain: Chain, corpus: Corpus, prior: Prior) -> float:
+    """ln p(w, z) per token with the root at its mean."""
+    live = np.flatnonzero(chain.counts.topic > 0)
+    if len(live) == 0:
+        return 0.0
+    to = np.zeros(len(chain.counts.topic), np.uint16)
+    to[live] = np.arange(len(live))
+    used = np.ascontiguousarray(chain.counts.term_topic[:, live])
+    index = TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
+    ids = np.arange(corpus.tokens.n_docs, dtype=np.uint64)
+    plain = sampler.Chain(corpus.tokens, index, ids, corpus.n_terms, 0)
+    alpha = mass_of(chain.counts, prior)[live]
+    return sampler.log_joint(to[chain.z][:, None], used, plain, alpha, prior.beta)

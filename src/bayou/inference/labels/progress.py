@@ -1,0 +1,92 @@
+"""What a stream shows about scores: documents are scored before they are learned, and the scores are tallied.
+
+Tallied are logarithms of shares of labels, in bins, of all labels and of those that documents had. From the
+tally follow a threshold, probabilities and, where topics over labels have a say of their own, how much.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayou.inference.lda.arrays import F64
+from bayou.results.label_response import sigmoid_of_bins
+
+BINS = 400
+LEAST = 1e-12  # share whose logarithm is the lowest bin
+MEMORY = 2000.0  # documents that a tally remembers, about
+_EDGES = -np.arange(BINS + 1) / BINS * -np.log(LEAST)
+_MIDDLE = 0.5 * (_EDGES[1:] + _EDGES[:-1])
+_STEP = 0.5  # of the regression of the number of labels
+
+
+class Judged(NamedTuple):
+    """What follows from a tally."""
+
+    mixture: int  # which of the mixtures ranks labels best
+    threshold: float
+    slope: float
+    offset: float
+
+
+def start(n_mixtures: int) -> F64:
+    """Nothing tallied."""
+    return np.zeros((n_mixtures, 2, BINS))
+
+
+def tallied(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64:
+    """The tally with documents of which all labels are known; older ones fade."""
+    place = np.log(np.maximum(shares, LEAST)) / np.log(LEAST) * BINS
+    place = np.minimum(place.astype(np.int64), BINS - 1)
+    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    out = tally.copy()
+    out[mixture] *= max(1.0 - len(shares) / MEMORY, 0.0)
+    out[mixture, 0] += np.bincount(place.ravel(), minlength=BINS)
+    out[mixture, 1] += np.bincount(place[rows, truth.indices], minlength=BINS)
+    return out
+
+
+def judged(tally: F64, n_each: float) -> Judged:
+    """The best mixture, the threshold of the largest micro-F1, and the sigmoid of the largest likelihood.
+
+    ``n_each`` is the mean number of labels: before anything is tallied, a label is given where its share is
+    above half of an even part.
+    """
+    if not tally.any():
+        return Judged(0, 0.5 / max(n_each, 1.0), 1.0, 0.0)
+    best = int(np.argmax([_auc(*one) for one in tally]))
+    every, yes = tally[best]
+    hits, given = np.cumsum(yes), np.cumsum(every)
+    at = int(np.argmax(2.0 * hits / np.maximum(given + hits[-1], 1e-300)))
+    slope, offset = sigmoid_of_bins(_MIDDLE, yes + 1.0 / BINS, every + 2.0 / BINS)
+    return Judged(best, float(np.exp(_EDGES[at + 1])), slope, offset)
+
+
+def _auc(every: F64, yes: F64) -> float:
+    """Area under the curve of the tally, bins from the best score to the worst; ties count half."""
+    no = every - yes
+    total = yes.sum() * no.sum()
+    below = no.sum() - np.cumsum(no)
+    return float((yes * (below + 0.5 * no)).sum() / total) if total > 0.0 else 0.5
+
+
+def sized(sizes: F64, mean: float, counts: csr_array, n_each: F64) -> F64:
+    """Weights of terms for the number of labels after more documents: least squares by AdaGrad.
+
+    ``sizes`` holds weights and sums of squared gradients (2 x terms); ``mean`` is the number of labels of a
+    document so far.
+    """
+    out = sizes.copy()
+    weight, squares = out[0], out[1]
+    for d, n in enumerate(n_each.tolist()):
+        at = slice(counts.indptr[d], counts.indptr[d + 1])
+        terms, x = counts.indices[at], counts.data[at].astype(np.float64)
+        norm = float(np.sqrt((x * x).sum()))
+        if norm == 0.0:
+            continue
+        slope = (mean + float(weight[terms] @ x) - n) * x / norm
+        squares[terms] += slope**2
+        weight[terms] -= _STEP / norm * slope / np.sqrt(squares[terms] + 1.0)
+    return out

@@ -1,0 +1,304 @@
+"""A point estimate of LDA as fast as it can be had, watched by documents it has not seen.
+
+Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from documents
+and a sampled phase comes between. A large corpus of short documents starts from clusters of documents and is
+sampled to the end: there a sampler gains more in the same time.
+
+A small part of the documents is kept out and scored by document completion after each pass. The answer is
+the state with the best score. A run whose score stays under that of the plain distribution of terms, or falls
+well under its own best, has overfitted: it goes on as a sampler from a random start, and the better of the
+two is the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.inference.lda import arrays, clusters, documents, em, fold_in, prior, sampler
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.lda.schedule import MANY, Plan, Size, guard_size
+from bayou.kernels import rng
+from bayou.kernels.lda import em as kernels
+
+ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
+PHASES = ("online", "cvb0", "sampled", "rescue", "done")
+
+FIRST_RATE, LARGEST_RATE = 0.1, 0.6  # weights of a batch: of the first, and of any
+RELAXED, STRIDE = 40, 1.5  # the first CVB0 sweeps over-relax by this much
+PATIENCE = 3  # scores without a gain of `tol` each that end a phase
+FELL = 0.01  # nats a token under the best score so far: overfitting
+EVERY = 5  # sampled sweeps between two scores
+COARSE = 16  # batches of a CVB0 sweep: a bound on memory, not on learning
+FORGET = {SAMPLED: 0.3, RESCUE: 0.1}  # least share of the newest draw in a running mean
+
+
+class State(NamedTuple):
+    """What the next pass needs. Arrays that a phase does not use have no rows."""
+
+    step: int  # passes made
+    phase: int
+    since: int  # the step at which the phase began
+    term_topic: F32  # n_vk, terms x topics
+    doc_topic: F32  # n_dk, documents x topics, expected
+    tokens: U16  # tokens x (1 + proposals)
+    alpha: F64
+    beta: float
+    answer: F32  # n_vk of the best score so far, and the priors it was scored with
+    answer_alpha: F64
+    answer_beta: float
+    best: float
+    scores: F64
+    score_steps: I64
+
+
+class Setup(NamedTuple):
+    """What follows from corpus and parameters and never changes during training."""
+
+    pairs: Pairs  # training documents, shuffled
+    cut: Callable[[int], tuple[list[em.Batch], em.Scratch]]  # into so many batches
+    guard: Pairs  # documents kept out
+    halves: tuple[Pairs, Pairs]  # of each kept-out document: observed, scored
+    floor: float  # score of the corpus' own distribution of terms
+    chain: Callable[[], sampler.Chain]  # made when first wanted
+    new: F32  # terms x topics, zero between sweeps
+    whole: bool  # counts are whole numbers, so there are tokens to sample
+    plan: Plan
+    each: Each
+    seed: int
+
+
+def make_setup(
+    pairs: Pairs,
+    n_terms: int,
+    n_topics: int,
+    plan: Callable[[Size], Plan],
+    split: Callable[[Pairs], tuple[Pairs, Pairs]],
+    beta: float,
+    seed: int,
+    each: Each,
+) -> Setup:
+    """Shuffle the documents, keep a guard out, group the rest by term batch by batch."""
+    order = rng.shuffled(pairs.n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, 0, 0)))
+    n_guard = guard_size(pairs.n_docs)
+    guard = documents.select(pairs, np.sort(order[:n_guard]))
+    train = documents.select(pairs, order[n_guard:])
+    whole = bool((train.counts == np.rint(train.counts)).all())
+    size = Size(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
+    chosen = plan(size)
+    halves = split(guard)
+
+    @lru_cache(maxsize=1)  # a phase uses one cut, again and again
+    def cut(n_batches: int) -> tuple[list[em.Batch], em.Scratch]:
+        batches = em.make_batches(train, n_batches, n_terms)
+        return batches, em.make_scratch(batches, n_topics)
+
+    return Setup(
+        pairs=train,
+        cut=cut,
+        guard=guard,
+        halves=halves,
+        floor=_unigram_score(train, halves[1], n_terms, beta),
+        chain=cache(lambda: sampler.make_chain(documents.tokens_of(train), n_terms, seed)),
+        new=np.zeros((n_terms, n_topics), np.float32),
+        whole=whole,
+        plan=chosen,
+        each=each,
+        seed=seed,
+    )
+
+
+def start(setup: Setup, alpha: F64, beta: float, given: F32 | None = None) -> State:
+    """The state before the first pass, from counts that are given or from the documents."""
+    n_terms, n_topics = setup.new.shape
+    if given is not None:
+        term_topic = given
+    elif n_topics >= MANY:
+        term_topic = em.document_start(setup.pairs, n_terms, n_topics, setup.seed)
+    else:
+        begin = clusters.cluster_start if setup.plan.clustered else em.noise_start
+        term_topic = begin(setup.pairs, n_terms, n_topics, setup.seed, setup.each)
+    blank = np.zeros((0, n_topics), np.float32)
+    doc_topic = em.level_documents(setup.pairs, n_topics)
+    none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
+    return State(
+        0, ONLINE, 0, term_topic, doc_topic, none, alpha, beta,
+        blank, alpha, beta, -math.inf, np.zeros(0), np.zeros(0, np.int64),
+    )  # fmt: skip
+
+
+def advance(state: State, setup: Setup) -> State:
+    """One pass over the corpus, its score, and the phase that follows from it."""
+    step, both, plan = state.step, (state.alpha, state.beta), setup.plan
+    if state.phase == ONLINE:
+        _online(state, setup)
+        if not plan.cavity and step + 1 == plan.online:
+            state = _learn(state, plan)
+    elif state.phase == CAVITY:
+        shared = (setup.pairs, *setup.cut(min(plan.n_batches, COARSE)), both)
+        stride = STRIDE if step - state.since < RELAXED else 1.0
+        em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, *shared, stride, setup.each)
+        if (step - state.since) % PATIENCE == 0:
+            state = _learn(state, plan)
+    else:
+        one = sampler.metropolis if state.tokens.shape[1] > 1 else sampler.snapshot
+        one(state.tokens, setup.chain(), *both, step, setup.each)
+        if (step + 1 - state.since) % EVERY:
+            return _next(state._replace(step=step + 1), setup)
+        state = _count_sampled(state, setup)
+    state = state._replace(step=step + 1)
+    return _next(_score(state, setup), setup)
+
+
+def _online(state: State, setup: Setup) -> None:
+    """A pass in mini-batches. Weights of fresh ones fall from the first rate to one over their number."""
+    batches, scratch = setup.cut(setup.plan.n_batches)
+    shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
+    n = len(batches)
+    if not setup.plan.clustered:
+        return em.online_pass(
+            state.term_topic, state.doc_topic, *shared, state.step * n, setup.each
+        )
+    done = (state.step + np.arange(n) / n) / setup.plan.online
+    rates = FIRST_RATE * (1.0 / n / FIRST_RATE) ** done
+    rates = np.minimum(rates, LARGEST_RATE)
+    em.fresh_pass(state.term_topic, state.doc_topic, setup.new, *shared, rates, setup.each)
+    setup.new[:] = 0.0
+    return None
+
+
+def _count_sampled(state: State, setup: Setup) -> State:
+    """n_vk of the tokens, or their running mean where no CVB0 follows: single draws score worse."""
+    chain, each, n_topics = setup.chain(), setup.each, setup.new.shape[1]
+    if state.phase == SAMPLED and setup.plan.cavity:
+        state.term_topic[:] = 0.0
+        sampler.count_terms(state.tokens, chain, n_topics, each, state.term_topic)
+        return state
+    n_before = int((state.score_steps > state.since).sum())
+    share = np.float32(max(1.0 / (n_before + 1), FORGET[state.phase]))
+    drawn = sampler.count_terms(state.tokens, chain, n_topics, each)
+    state.term_topic[:] += share * (drawn - state.term_topic)
+    if state.phase == SAMPLED and (setup.plan.learn_alpha or setup.plan.learn_beta):
+        doc_topic = sampler.count_docs(state.tokens, chain, n_topics, each)
+        state = _learn(state._replace(doc_topic=doc_topic), setup.plan)
+    return state
+
+
+def answer(state: State, setup: Setup) -> tuple[F32, F64, float]:
+    """n_vk and priors of the best state, with the kept-out documents added under its topics."""
+    n_terms, n_topics = setup.new.shape
+    if len(state.answer):
+        state = state._replace(alpha=state.answer_alpha, beta=state.answer_beta)
+    counts = state.answer.copy() if len(state.answer) else state.term_topic.copy()
+    guard = setup.guard
+    if guard.n_docs == 0:
+        return counts, state.alpha, state.beta
+    rows = arrays.topic_rows(counts, state.beta, setup.each)
+    doc_topic = fold_in.expected_counts(rows, state.alpha, guard, setup.each)
+    theta = np.empty((guard.n_docs, n_topics), np.float32)
+    ratio = np.empty(len(guard.terms), np.float32)
+    a32, one, zero = state.alpha.astype(np.float32), np.float32(1.0), np.float32(0.0)
+    both = (a32, np.ones(n_topics, np.float32))
+    kernels.plain_docs(
+        doc_topic, theta, ratio, tuple(guard), 0, 0, guard.n_docs, rows, one, zero, both, 1
+    )
+    index = documents.index_pairs(guard, 0, guard.n_docs, n_terms)
+    kernels.plain_terms(
+        counts, tuple(index), 0, len(index.terms), theta, ratio, rows, one, zero, one
+    )
+    return counts, state.alpha, state.beta
+
+
+def _score(state: State, setup: Setup) -> State:
+    """Score the kept-out documents and remember the counts if none before were clearly better.
+
+    Among scores that differ by less than `tol` the latest counts: later sweeps are more settled.
+    """
+    rows = arrays.topic_rows(state.term_topic, state.beta, setup.each)
+    value = fold_in.completion(rows, state.alpha, *setup.halves, setup.each)
+    scores = np.append(state.scores, value)
+    steps = np.append(state.score_steps, state.step)
+    if value > state.best - max(setup.plan.tol, 0.0):
+        if len(state.answer):
+            state.answer[:] = state.term_topic
+        else:
+            state = state._replace(answer=state.term_topic.copy())
+        state = state._replace(
+            best=max(value, state.best), answer_alpha=state.alpha, answer_beta=state.beta
+        )
+    return state._replace(scores=scores, score_steps=steps)
+
+
+def _next(state: State, setup: Setup) -> State:
+    """Stay in the phase, or go on to the one that the scores call for."""
+    plan, since = setup.plan, state.step - state.since
+    mine = state.scores[state.score_steps > state.since]
+    fell = len(mine) > 1 and mine[-1] < mine.max() - FELL
+    flat = len(mine) > PATIENCE and mine[-1] - mine[-1 - PATIENCE] < PATIENCE * plan.tol
+    idle = len(mine) > 1 and mine[-1] < mine[-2] + plan.tol  # a further pass gained nothing
+    if state.phase == ONLINE and (since >= plan.online or idle):
+        if plan.sampled and setup.whole:
+            return _enter(state, setup, SAMPLED)
+        return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
+    if state.phase == SAMPLED and (since >= plan.sampled or flat):
+        return _enter(state, setup, CAVITY if plan.cavity else _last(state, setup, fell))
+    if state.phase == CAVITY and (since >= plan.cavity or flat or fell):
+        return _enter(state, setup, _last(state, setup, fell))
+    if state.phase == RESCUE and (flat or state.step >= _most(plan)):
+        return _enter(state, setup, DONE)
+    return state
+
+
+def _last(state: State, setup: Setup, fell: bool) -> int:
+    """Done, or the rescue for a run that has overfitted and has passes left."""
+    lost = state.best < setup.floor or fell
+    return RESCUE if lost and setup.whole and state.step < _most(setup.plan) else DONE
+
+
+def _most(plan: Plan) -> int:
+    """The most passes there can be."""
+    return plan.online + plan.sampled + plan.cavity + plan.rescue
+
+
+def _enter(state: State, setup: Setup, phase: int) -> State:
+    """Begin a phase: bring the state into the form it works on."""
+    n_topics, each = setup.new.shape[1], setup.each
+    state = state._replace(phase=phase, since=state.step)
+    if phase == SAMPLED:
+        rows = arrays.topic_rows(state.term_topic, state.beta, each)
+        n_proposals = sampler.N_PROPOSALS if n_topics >= MANY else 0
+        tokens = sampler.start_from(
+            setup.chain(), rows, state.doc_topic, state.alpha, n_proposals, each
+        )
+        return state._replace(tokens=tokens)
+    if phase == RESCUE:
+        tokens = sampler.start(setup.chain(), n_topics, sampler.N_PROPOSALS, each)
+        return state._replace(tokens=tokens)
+    if len(state.tokens) and phase == CAVITY:
+        state.term_topic[:] = 0.0
+        sampler.count_terms(state.tokens, setup.chain(), n_topics, each, state.term_topic)
+        doc_topic = sampler.count_docs(state.tokens, setup.chain(), n_topics, each)
+        return state._replace(doc_topic=doc_topic, tokens=state.tokens[:0])
+    return state
+
+
+def _learn(state: State, plan: Plan) -> State:
+    if plan.learn_alpha:
+        state = state._replace(alpha=prior.learned_alpha(state.alpha, state.doc_topic))
+    if plan.learn_beta:
+        state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
+    return state
+
+
+def _unigram_score(train: Pairs, scored: Pairs, n_terms: int, beta: float) -> float:
+    """Mean log-probability of the scored tokens under the smoothed distribution of all terms."""
+    if scored.n_tokens == 0:
+        return -math.inf
+    mass = np.bincount(train.terms, weights=train.counts, minlength=n_terms) + beta
+    logs = np.log(mass / mass.sum())
+    return float((scored.counts * logs[scored.terms]).sum() / scored.n_tokens)

@@ -1,0 +1,136 @@
+"""Global counts that follow a stream: n <- (1 - rho) n + rho (D / |M|) (counts of the mini-batch M).
+
+All cells decay by the same factor, so it is kept as one number (``scale``) and a batch writes only the
+rows of its own terms. The counts of a batch under the topics as they are come from a local step: stochastic
+collapsed variational passes over each document [Foulds13] here, Gibbs sweeps in `inference.lda.hybrid`.
+
+[Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
+latent Dirichlet allocation. KDD 2013.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.inference.lda import em
+from bayou.inference.lda.arrays import F32, F64, Each, topic_totals
+from bayou.inference.lda.documents import Pairs, index_pairs
+from bayou.kernels.lda import em as kernels
+
+_FOLD = 1e-6  # scale below which it is multiplied into the counts
+_DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document, as in the SCVB0 paper
+
+
+class Global(NamedTuple):
+    """n_vk = scale * raw, and n_k."""
+
+    raw: F32
+    scale: float
+    topic: F64
+
+
+class Local(NamedTuple):
+    """How the documents of a batch are worked on."""
+
+    alpha: F64
+    beta: float
+    burn_in: int
+    n_samples: int
+    seed: int
+    step: int
+    again: bool = False  # whether these documents are in the topics already
+
+
+class Pace(NamedTuple):
+    """Where a stream stands after one more mini-batch, and what that is worth."""
+
+    step: int
+    n_seen: int
+    rho: float
+    gain: float  # D / |M|
+    again: bool  # more documents than there are: these were read before
+
+
+def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> Pace:
+    """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or as many as have come."""
+    seen, next_step = n_seen + n_batch, step + 1
+    gain = (p.n_docs or seen) / n_batch
+    again = p.n_docs is not None and n_seen >= p.n_docs
+    return Pace(next_step, seen, (p.tau + next_step) ** -p.kappa, gain, again)
+
+
+def batch_size(n_docs: int | None) -> int:
+    """Documents in a mini-batch where nobody said how many: a fortieth of the corpus, from 8 to 128.
+
+    Topics are learned in steps, and a pass of few steps leaves them near the noise they began with. Where
+    the size of the corpus is not known, 64.
+    """
+    return 64 if n_docs is None else min(max(n_docs // 40, 8), 128)
+
+
+def renewals(step: int, tau: float, kappa: float) -> float:
+    """How often the memory of a stream has been renewed: the sum of rho_t up to a step, by its integral."""
+    ends = np.array([tau, tau + step])
+    powers = np.log(ends) if kappa == 1.0 else ends ** (1.0 - kappa) / (1.0 - kappa)
+    return float(powers[1] - powers[0])
+
+
+def start(pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, each: Each) -> Global:
+    """Noise around the first batch's distribution of terms, with the mass of the whole corpus."""
+    raw = em.noise_start(pairs, n_terms, n_topics, seed, each)
+    scale = mass / max(pairs.n_tokens, 1.0)
+    return Global(raw, scale, scale * topic_totals(raw))
+
+
+def scvb0_step(
+    g: Global, pairs: Pairs, p: Local, rho: float, gain: float, each: Each
+) -> tuple[Global, F32]:
+    """Variational local step and global update; gives the documents' expected counts too."""
+    n_terms, n_topics = g.raw.shape
+    index = index_pairs(pairs, 0, pairs.n_docs, n_terms)
+    doc_topic = em.level_documents(pairs, n_topics)
+    theta = np.empty_like(doc_topic)
+    ratio = np.empty(len(pairs.terms), np.float32)
+    inv = (1.0 / (g.topic + n_terms * p.beta)).astype(np.float32)
+    both = (p.alpha.astype(np.float32), inv)
+    s32, b32 = np.float32(g.scale), np.float32(p.beta)
+    rate = (p.burn_in + p.n_samples, _DOC_TAU, _DOC_KAPPA)
+    scale = g.scale * (1.0 - rho)
+
+    def docs(lo: int, hi: int) -> None:
+        kernels.scvb0_docs(
+            doc_topic, theta, ratio, tuple(pairs), 0, lo, hi, g.raw, s32, b32, both, rate
+        )
+
+    def terms(lo: int, hi: int) -> None:
+        share = np.float32(rho * gain / scale)
+        kernels.plain_terms(g.raw, tuple(index), lo, hi, theta, ratio, g.raw, s32, b32, share)
+
+    each(docs, pairs.indptr, 1.5 * n_topics * rate[0])
+    before = topic_totals(g.raw[index.terms])
+    each(terms, index.termptr, 0.3 * n_topics)
+    # n_k gains what n_vk gains: the documents' counts are averages over passes and would let it drift
+    gained = scale * (topic_totals(g.raw[index.terms]) - before)
+    return moved(g, gained, rho, scale, each), doc_topic
+
+
+def moved(g: Global, gained: F64, rho: float, scale: float, each: Each) -> Global:
+    """The totals after a batch, and the scale multiplied in before it gets too small."""
+    topic = (1.0 - rho) * g.topic + gained
+    if scale < _FOLD:
+        em.rescale(g.raw, scale, each)
+        scale = 1.0
+    return Global(g.raw, scale, topic)
+
+
+def rows_of(raw: F32, scale: float, beta: float) -> tuple[F32, F64]:
+    """phi (terms x topics) and n_k from counts.
+
+    n_k is summed anew: along a stream it and the single-precision n_vk round differently.
+    """
+    totals = scale * topic_totals(raw)
+    inv = (1.0 / (totals + len(raw) * beta)).astype(np.float32)
+    return (raw * np.float32(scale) + np.float32(beta)) * inv, totals

@@ -1,0 +1,125 @@
+"""A mini-batch of documents with responses, with numbers of its own for its terms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayou.inference.lda import documents
+from bayou.inference.lda import features as lda_features
+from bayou.inference.lda.arrays import F32, F64, I64, U64, Each
+from bayou.inference.lda.documents import Pairs, Tokens
+from bayou.inference.margin import features
+from bayou.inference.margin.passive_aggressive import Examples
+from bayou.kernels.lda import cavity
+from bayou.kernels.margin import online as kernels
+from bayou.kernels.margin import tilted_sweep
+
+
+class Batch(NamedTuple):
+    """Documents of one step. ``pairs`` and ``tokens`` speak of terms by their place in ``terms``."""
+
+    terms: I64
+    pairs: Pairs  # damped counts
+    tokens: Tokens  # the same written out, shuffled within documents
+    ids: U64
+    weight: F32  # of each term's tokens in a document's average topics
+    y: F64  # documents x tasks: +1 and -1, or numbers; 0 where nothing is known
+    cost: F64  # documents x tasks; 0 where nothing is known
+    dear: F64  # documents x tasks: factor on the pull of a label
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return len(self.ids)
+
+
+class Topics(NamedTuple):
+    """Topics as expected counts: Delta_vk = beta + scale raw_vk, with sum_v (Delta_vk - beta) = topic_k."""
+
+    raw: F32 | F64
+    scale: float
+    topic: F64
+    beta: float
+
+
+def make(
+    examples: Examples, y: F64, cost: F64, n_terms: int, tf: str, seed: int, step: int
+) -> Batch:
+    """The documents as mini-batch ``step`` of a stream; all terms weigh one."""
+    shape = (examples.n_docs, n_terms)
+    counts = csr_array(
+        (examples.data.astype(np.float32), examples.indices, examples.indptr), shape=shape
+    )
+    terms, places = np.unique(examples.indices, return_inverse=True)
+    damped = lda_features.damped(counts, tf).data
+    pairs = Pairs(examples.indptr, places.astype(np.int32), np.ascontiguousarray(damped))
+    ids = np.empty(examples.n_docs, np.uint64)
+    kernels.number_documents(ids, seed, step)
+    tokens = documents.tokens_of(pairs)
+    tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
+    ones = np.ones(len(terms), np.float32)
+    return Batch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape))
+
+
+def frequencies(batch: Batch) -> F64:
+    """In how many of the documents each term is."""
+    return np.bincount(batch.pairs.terms, minlength=len(batch.terms)).astype(np.float64)
+
+
+def known_rows(known: Topics, terms: I64, each: Each) -> F32:
+    """exp(psi(Delta)) of some terms, which all rounds over a mini-batch begin at (terms x topics)."""
+    base = np.empty((len(terms), len(known.topic)), np.float32)
+
+    def work(lo: int, hi: int) -> None:
+        kernels.known_rows(base, terms, lo, hi, known.raw, known.scale, known.beta)
+
+    each(work, np.arange(len(terms) + 1, dtype=np.int64), 15.0 * base.shape[1])
+    return base
+
+
+def expected_rows(
+    known: Topics, terms: I64, added: F64, each: Each, base: F32 | None = None
+) -> F32:
+    """exp(E ln phi) under Delta + added, each term up to a factor (terms of the batch x topics).
+
+    ``base`` is what `known_rows` gives, if it has been made.
+    """
+    rows = np.empty(added.shape, np.float32)
+    made = known_rows(known, terms, each) if base is None else base
+    total = known.topic + added.sum(axis=0) + len(known.raw) * known.beta
+    inv = np.array([1.0 / kernels.exp_digamma(x) for x in total.tolist()])
+
+    def work(lo: int, hi: int) -> None:
+        kernels.expected_rows(
+            rows, made, terms, lo, hi, known.raw, known.scale, added, known.beta, inv
+        )
+
+    each(work, np.arange(len(terms) + 1, dtype=np.int64), 5.0 * len(inv))
+    return rows
+
+
+def mean_rows(known: Topics, terms: I64, each: Each) -> F32:
+    """E phi of some terms (terms x topics)."""
+    rows = np.empty((len(terms), len(known.topic)), np.float32)
+    inv = 1.0 / (known.topic + len(known.raw) * known.beta)
+
+    def work(lo: int, hi: int) -> None:
+        kernels.mean_rows(rows, terms, lo, hi, known.raw, known.scale, known.beta, inv)
+
+    each(work, np.arange(len(terms) + 1, dtype=np.int64), 2.0 * len(inv))
+    return rows
+
+
+def averages(rows: F32, alpha: F64, weight: F32, pairs: Pairs, each: Each) -> F32:
+    """zbar of documents without their labels, under the rows of their terms (documents x topics)."""
+    out = np.empty((pairs.n_docs, len(alpha)), np.float32)
+    a32 = alpha.astype(np.float32)
+
+    def work(lo: int, hi: int) -> None:
+        cavity.zbar_docs(out, tuple(pairs), lo, hi, rows, a32, weight, features.N_PASSES)
+
+    each(work, pairs.indptr, 5.0 * len(alpha))
+    return out

@@ -1,0 +1,148 @@
+"""Topics of which nobody said how many there are: sticks, births and deaths while tokens are sampled.
+
+    (pi_1, pi_2, ...) ~ GEM(gamma)   theta_d ~ Dir(alpha pi)   z ~ theta_d   w ~ phi_z   phi_k ~ Dir(beta)
+
+Given the tables that topics have in all documents, (pi_1, ..., pi_K, rest) ~ Dir(tables, gamma) over the
+topics in use: a topic that was born at random from the rest has no table of its own but those of its tokens.
+So what is known of the sticks is a sum of tables too, and documents to come add theirs.
+
+Arrays have `SPARE` columns more than there are topics; that many can be born in one sweep.
+
+[Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data.checks import number
+from bayou.inference.lda.arrays import F32, F64, I64, U16, U64
+from bayou.inference.lda.documents import Tokens
+from bayou.kernels.margin import growing_sweep, tilted_sweep
+from bayou.kernels.rng import GROWTH
+
+SPARE = 16
+
+
+class Growth(NamedTuple):
+    """How topics are born."""
+
+    alpha: float  # concentration of a document's topics around the sticks
+    gamma: float  # concentration of the sticks: how readily topics are born
+    most: int  # topics at a time
+    least: float  # tokens below which a topic is given up
+
+
+class Roots(NamedTuple):
+    """Sticks of the topics, and which of them are in use, in the order that kernels take them."""
+
+    a: F32  # alpha pi_k; alpha rest of the next to be born, 0 of others that are not in use
+    stick: F64
+    rest: F64
+    own: I64  # tokens in these documents
+    mortal: NDArray[np.bool_]
+    free: I64
+    n_free: I64
+    born: NDArray[np.bool_]
+
+    @property
+    def in_use(self) -> NDArray[np.bool_]:
+        """Topics that exist."""
+        return (self.own > 0) | ~self.mortal
+
+
+class Live(NamedTuple):
+    """Documents whose topics are being sampled, with everything that follows the tokens."""
+
+    tokens: Tokens
+    ids: U64
+    rho: F32
+    z: U16
+    counts: F32  # terms x columns, what was known before included
+    topic: F64
+    roots: Roots
+
+
+def columns(n_topics: int, growth: Growth) -> int:
+    """Columns that arrays have for so many topics."""
+    return n_topics + max(min(SPARE, growth.most - n_topics), 0)
+
+
+def expected_sticks(tables: F64, gamma: float) -> F64:
+    """E pi of topics with so many tables; all alike before the first document."""
+    if not tables.any():
+        return np.full(len(tables), 1.0 / (len(tables) + gamma))
+    return np.asarray(tables / (tables.sum() + gamma), np.float64)
+
+
+def open_roots(tables: F64, z: U16, growth: Growth) -> Roots:
+    """Topics with tables, those without that have tokens, and free ones behind them."""
+    n, n_topics = columns(len(tables), growth), len(tables)
+    stick, mortal, own = np.zeros(n), np.ones(n, bool), np.bincount(z, minlength=n)
+    stick[:n_topics] = expected_sticks(tables, growth.gamma)
+    mortal[:n_topics] = tables == 0.0
+    stick[mortal & (own == 0)] = 0.0
+    return roots_of(stick, float(1.0 - stick.sum()), own, mortal, growth)
+
+
+def roots_of(stick: F64, rest: float, own: I64, mortal: NDArray[np.bool_], growth: Growth) -> Roots:
+    """Sticks of topics in use; the others are free, the first of them the next to be born."""
+    free = np.flatnonzero(mortal & (own == 0))[::-1]
+    stack = np.zeros(len(stick), np.int64)
+    stack[: len(free)] = free
+    roots = Roots(
+        (growth.alpha * stick).astype(np.float32), stick.copy(), np.array([rest]), own.copy(),
+        mortal.copy(), stack, np.array([len(free)]), np.zeros(len(stick), bool),
+    )  # fmt: skip
+    growing_sweep.offer(tuple(roots), growth.alpha)
+    return roots
+
+
+def sweep(
+    live: Live, labels: tuple[Any, ...], growth: Growth, words: tuple[float, float], seed: int,
+    number: int,
+) -> None:  # fmt: skip
+    """Draw the topic of every token once; ``words`` = (beta, V beta)."""
+    growing_sweep.sweep_docs(
+        live.z, (*live.tokens, live.ids), live.rho, (live.counts, live.topic),
+        (growth.alpha, growth.gamma, *words), tuple(live.roots), labels, seed, GROWTH, number,
+    )  # fmt: skip
+
+
+def seats(live: Live, growth: Growth, seed: int, number: int, *, drawn: bool) -> F64:
+    """Tables of every topic in these documents, drawn or expected."""
+    out, mass = np.zeros(len(live.topic)), growth.alpha * live.roots.stick
+    growing_sweep.seat_docs(out, live.z, live.tokens.indptr, live.ids, mass, drawn, seed, number)
+    return out
+
+
+def renew_sticks(live: Live, known: F64, growth: Growth, seed: int, number: int) -> F64:
+    """Draw tables, then sticks under them and the tables ``known`` before; gives the tables."""
+    tables = seats(live, growth, seed, number, drawn=True)
+    growing_sweep.draw_sticks(
+        tuple(live.roots), known + tables, growth.alpha, growth.gamma, seed, number
+    )
+    return tables
+
+
+def make_live(
+    tokens: Tokens, ids: U64, rho: F32, z: U16, before: tuple[F32, F64], roots: Roots
+) -> Live:
+    """Counts of the tokens on top of what was known ``before`` = (n_vk of their terms, n_k)."""
+    n, known = len(roots.a), before[0].shape[1]
+    counts, topic = np.zeros((len(before[0]), n), np.float32), np.zeros(n)
+    counts[:, :known], topic[:known] = before
+    tilted_sweep.count_tokens(counts, topic, tokens.terms, z)
+    return Live(tokens, ids, rho, z, counts, topic, roots)
+
+
+def between(course: I64, now: int, level: float) -> tuple[int, int]:
+    """Ends between which ``level`` of the numbers in ``course`` lie; ``now`` where there are none."""
+    number("level", level, 0.0, 1.0)
+    if not len(course):
+        return now, now
+    low, high = np.quantile(course, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return int(np.floor(low)), int(np.ceil(high))

@@ -1,0 +1,150 @@
+"""Topics that are born and die along a stream: room for a mini-batch, and what of it stays.
+
+What is known of topics grows by rows and columns: a topic that nobody has seen has a weight of variance
+sigma^2 of its own, so precisions gain 1 / sigma^2 on the diagonal and nothing beside it. Its mean is that of
+an average topic. zbar sums to one, so what is common to all scores (that most documents lack the label) is
+in the weights of every topic, and a topic without it would be a refuge from labels. A topic that is given up
+is integrated out: covariances lose its row and column, which is not what precisions lose (that would be to
+know that its weight is zero).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.inference.lda.arrays import F32, F64, I64, U16
+from bayou.inference.margin import growth
+from bayou.inference.margin.batch import Batch
+from bayou.inference.margin.growth import Growth, Live
+from bayou.inference.margin.online_state import How, State
+
+PRUNE_EVERY = 1024  # documents between two looks at small topics
+N_COURSE = 100  # mini-batches whose number of topics is remembered
+
+Mask = NDArray[np.bool_]
+
+
+def roomy(state: State, how: How, by: Growth) -> State:
+    """The state with columns for topics to be born; of the words (``raw``) there is nothing to add."""
+    n_topics = len(state.topic)
+    n = growth.columns(n_topics, by) - n_topics
+    precision = np.pad(state.precision, ((0, 0), (0, n), (0, n)))
+    at = np.arange(n_topics, n_topics + n)
+    precision[:, at, at] = 1.0 / how.variance
+    none = np.full(n, -1, np.int64)
+    mean = np.pad(state.mean, ((0, 0), (0, n)))
+    mean[:, n_topics:] = newborn_mean(state, by)[:, None]
+    linear = np.pad(state.linear, ((0, 0), (0, n)))
+    if len(linear):
+        linear[:, n_topics:] = mean[:, n_topics:] / how.variance
+    return state._replace(
+        topic=np.pad(state.topic, (0, n)), mean=mean, linear=linear, precision=precision,
+        tables=np.pad(state.tables, (0, n)), ids=np.concatenate([state.ids, none]),
+    )  # fmt: skip
+
+
+def newborn_mean(state: State, by: Growth) -> F64:
+    """What an average topic speaks for: every topic carries the common level of the scores."""
+    stick = growth.expected_sticks(state.tables, by.gamma)
+    return np.asarray(state.mean @ (stick / stick.sum()), np.float64)
+
+
+def begin(state: State, batch: Batch, z: U16, rho: F32, by: Growth) -> Live:
+    """The batch with its first topics, on top of what is known of its terms."""
+    before = ((state.raw[batch.terms] * np.float32(state.scale)).astype(np.float32), state.topic)
+    roots = growth.open_roots(state.tables, z, by)
+    return growth.make_live(batch.tokens, batch.ids, rho, z, before, roots)
+
+
+def unborn(mean: F64, spread: F64, before: State, n_topics: int, variance: float) -> None:
+    """Topics of this batch speak as they did before it while it is sampled: mu, sigma^2, on their own."""
+    mean[:, n_topics:] = before.mean[:, n_topics:]
+    spread[:, n_topics:, :] = 0.0
+    spread[:, :, n_topics:] = 0.0
+    at = np.arange(n_topics, mean.shape[1])
+    if len(spread):
+        spread[:, at, at] = variance
+
+
+def forget(live: Live | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
+    """Set to zero what was summed for columns whose topic was born just now, or is no more."""
+    if live is None:
+        return np.empty(0, np.int64)
+    gone = np.flatnonzero(live.roots.born if reborn else ~live.roots.in_use)
+    for each in sums:
+        each[..., gone] = 0.0
+    live.roots.born[:] = False
+    return gone
+
+
+def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F64]:
+    """Topics with tables and enough tokens stay; the others are integrated out.
+
+    A topic begins with a few tokens of one batch, so what is enough is asked of it from time to time only.
+    """
+    n_old, mass = state.raw.shape[1], state.topic + added.sum(axis=0)
+    due = state.n_seen // PRUNE_EVERY < (state.n_seen + n_docs) // PRUNE_EVERY
+    keep = (state.tables > 0.0) & (mass >= (by.least if due else min(by.least, 1.0)))
+    if not keep.any():  # no token so far: all that was there, or the largest
+        keep = np.arange(len(keep)) < n_old
+        if state.tables.any():
+            keep = np.arange(len(keep)) == int(np.argmax(mass))
+    new = np.flatnonzero(keep & (state.ids < 0))
+    ids = state.ids.copy()
+    ids[new] = state.n_born + np.arange(len(new))
+    raw = state.raw
+    if len(new) or not keep[:n_old].all():
+        raw = np.zeros((len(raw), int(keep.sum())), raw.dtype)
+        stay = keep[:n_old]
+        raw[:, : int(stay.sum())] = state.raw[:, stay]
+    precision, linear = marginal(state.precision, state.linear, keep)
+    gram, refitted = second_stage(state, keep, by)
+    course = np.append(state.course, int(keep.sum()))[-N_COURSE:]
+    state = state._replace(
+        raw=raw, topic=state.topic[keep], precision=precision,
+        mean=np.ascontiguousarray(state.mean[:, keep]),
+        linear=linear, tables=state.tables[keep], ids=ids[keep], n_born=state.n_born + len(new),
+        course=course, gram=gram, refitted=refitted,
+    )  # fmt: skip
+    return state, np.ascontiguousarray(added[:, keep])
+
+
+def second_stage(state: State, keep: Mask, by: Growth) -> tuple[F64, F64]:
+    """Sums and weights of the second stage (`online_refit`) for the topics that stay.
+
+    Of the documents behind the sums none had a topic that is born now. What they had of one that is given up
+    goes to the others by their sticks, so that rows of zbar still sum to one. Weights that are no sums begin
+    at what an average document scores, and stay where they are.
+    """
+    n_old = state.gram.shape[1]
+    if not len(state.bend) or (keep[:n_old].all() and not keep[n_old:].any()):
+        return state.gram, state.refitted
+    stick = growth.expected_sticks(state.tables[keep], by.gamma)
+    moves = np.eye(len(keep))[keep][:, :n_old]  # topics that stay x topics there were
+    moves[:, ~keep[:n_old]] = (stick / stick.sum())[:, None]
+    gram = np.ascontiguousarray(moves @ state.gram @ moves.T)
+    if state.moments.size:
+        return gram, np.ascontiguousarray(state.refitted @ moves.T)
+    topics = state.gram[0].sum(axis=0)
+    level = state.refitted @ (topics / max(float(topics.sum()), 1e-300))
+    new = np.repeat(level[:, None], int(keep[n_old:].sum()), axis=1)
+    return gram, np.concatenate([state.refitted[:, keep[:n_old]], new], axis=1)
+
+
+def marginal(precision: F64, linear: F64, keep: Mask) -> tuple[F64, F64]:
+    """Precisions and P mu of some of the weights, the others integrated out.
+
+    The marginal of N(P^-1 b, P^-1) has precision P_cc - P_cr P_rr^-1 P_rc, and b_c - P_cr P_rr^-1 b_r.
+    """
+    if keep.all() or not len(precision):
+        same = precision[:, keep][:, :, keep]
+        return np.ascontiguousarray(same), np.ascontiguousarray(linear[:, keep])
+    rest = ~keep
+    cross = precision[:, keep][:, :, rest]
+    lifted = np.linalg.solve(precision[:, rest][:, :, rest], cross.transpose(0, 2, 1))
+    inner = precision[:, keep][:, :, keep] - cross @ lifted
+    inner = 0.5 * (inner + inner.transpose(0, 2, 1))
+    shared = np.broadcast_to(lifted, (len(linear), *lifted.shape[1:]))
+    left = linear[:, keep] - np.einsum("irk,ir->ik", shared, linear[:, rest])
+    return np.ascontiguousarray(inner), np.ascontiguousarray(left)

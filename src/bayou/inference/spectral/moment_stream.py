@@ -1,0 +1,172 @@
+"""Moments along a stream: documents wait until a basis can be chosen from them, then only sums are kept.
+
+Document t counts 2^(t / h) times as much as the first, with h the half-life; the factor is folded into the
+sums by powers of two, so that it neither overflows nor rounds. Where topics may be replaced, a basis grows
+stale: a new generation, with a basis of its own, begins every so many documents and takes over when the next
+one begins. What is kept depends on the documents and their order, not on how the stream is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.lda.documents import Pairs, select
+from bayou.inference.spectral import moments, reservoir, solve
+from bayou.inference.spectral.blas import one_thread
+from bayou.inference.spectral.moments import Moments
+from bayou.inference.spectral.reservoir import Kept, sliced
+from bayou.kernels.spectral.moments import count_terms
+
+_HALVINGS = 64  # of the first document's weight, before the sums are scaled
+
+
+class Stream(NamedTuple):
+    """One generation: documents that wait for a basis, or sums."""
+
+    since: int  # number of its first document
+    origin: int  # the document that counts once; later ones count for more
+    sums: Moments  # a basis without columns until there is one
+    waiting: Kept
+
+
+def begun(since: int, n_terms: int, p: SimpleNamespace) -> Stream:
+    """A generation without documents."""
+    span = _HALVINGS * (p.half_life or 1)
+    origin = since - since % span
+    return Stream(since, origin, moments.empty(np.zeros((n_terms, 0))), reservoir.none())
+
+
+def n_burn_in(p: SimpleNamespace) -> int:
+    """Documents from which a basis is chosen."""
+    return int(p.burn_in or max(1_000, 100 * p.n_topics))
+
+
+def weights_of(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace) -> F64:
+    """w_t of documents ``first`` and on; 0 or less for those that are left out."""
+    weights = moments.document_weights(pairs, p.weighting == "tokens", p.max_share)
+    if p.half_life:
+        times = first - stream.origin + np.arange(pairs.n_docs)
+        weights = np.where(weights > 0, weights * np.exp2(times / p.half_life), weights)
+    return weights
+
+
+def _folded(stream: Stream, now: int, p: SimpleNamespace) -> Stream:
+    """Move the origin on by whole half-lives where the weights have grown large."""
+    span = _HALVINGS * (p.half_life or 0)
+    if not span or now - stream.origin < span:
+        return stream
+    times = (now - stream.origin) // span
+    sums = moments.scaled(stream.sums, 2.0 ** (-_HALVINGS * times))
+    return stream._replace(origin=stream.origin + times * span, sums=sums)
+
+
+def _pieces(first: int, n_docs: int, p: SimpleNamespace) -> Iterator[tuple[int, int]]:
+    """Documents cut where the weights are folded, wherever the stream itself is cut."""
+    span = _HALVINGS * (p.half_life or 0)
+    lo = 0
+    while lo < n_docs:
+        hi = n_docs if not span else min(n_docs, lo + span - (first + lo) % span)
+        yield lo, hi
+        lo = hi
+
+
+def take(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace, seed: int) -> Stream:
+    """Learn from documents, the first of which has this number in the stream."""
+    if stream.sums.basis.shape[1]:
+        return _added(stream, pairs, first, p)
+    room = n_burn_in(p) - stream.waiting.pairs.n_docs
+    if p.mode == "history" or pairs.n_docs < room:
+        return stream._replace(waiting=reservoir.appended(stream.waiting, pairs))
+    waiting = reservoir.joined(stream.waiting.pairs, sliced(pairs, 0, room))
+    rest = sliced(pairs, room, pairs.n_docs)
+    stream = _added(with_basis(stream, waiting, p, seed), waiting, stream.since, p)
+    if stream.sums.basis.shape[1]:
+        return _added(stream, rest, first + room, p)
+    return take(stream._replace(since=first + room), rest, first + room, p, seed)  # none was fit
+
+
+def with_basis(
+    stream: Stream, pairs: Pairs, p: SimpleNamespace, seed: int, sample: I64 | None = None
+) -> Stream:
+    """The generation with a basis chosen from documents, which then wait no longer."""
+    some = pairs if sample is None else select(pairs, sample)
+    weights = moments.document_weights(some, p.weighting == "tokens", p.max_share)
+    n_terms = len(stream.sums.basis)
+    with one_thread():
+        rank = min(2 * p.n_topics, n_terms)
+        basis = moments.main_directions(some, weights, n_terms, rank, seed)
+    old = stream.sums
+    sums = moments.empty(basis)._replace(n_short=old.n_short, n_bursty=old.n_bursty)
+    return stream._replace(sums=sums, waiting=reservoir.none())
+
+
+def _added(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace) -> Stream:
+    for lo, hi in _pieces(first, pairs.n_docs, p):
+        piece = sliced(pairs, lo, hi)
+        stream = _folded(stream, first + lo, p)
+        weights = weights_of(stream, piece, first + lo, p)
+        stream = stream._replace(sums=moments.add(stream.sums, piece, weights))
+    return stream
+
+
+def sums_of(stream: Stream, p: SimpleNamespace, seed: int) -> Moments:
+    """The moments as they are; where documents still wait, in the main directions of those."""
+    if stream.sums.basis.shape[1]:
+        return stream.sums
+    waiting, n_terms = stream.waiting.pairs, len(stream.sums.basis)
+    weights = moments.document_weights(waiting, p.weighting == "tokens", p.max_share)
+    sums = solve.from_documents(waiting, weights, n_terms, 2 * p.n_topics, None, seed)
+    if not p.half_life:
+        return sums
+    times = np.arange(waiting.n_docs) - waiting.n_docs  # the newest counts once
+    faded = np.where(weights > 0, weights * np.exp2(times / p.half_life), weights)
+    return moments.add(moments.empty(sums.basis), waiting, faded)
+
+
+class State(NamedTuple):
+    """What the next document needs."""
+
+    n_seen: int
+    known: F64  # counts of terms
+    now: Stream  # what is solved
+    next: Stream | None  # the generation that takes over
+    pool: Kept  # a uniform sample of all documents, or the latest where older ones fade
+
+
+def init(n_terms: int, p: SimpleNamespace) -> State:
+    """No documents yet."""
+    return State(0, np.zeros(n_terms), begun(0, n_terms, p), None, reservoir.none())
+
+
+def update(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
+    """Take documents in, in their order, turning to a new generation where one is due."""
+    lo, turn = 0, p.generation
+    while lo < pairs.n_docs:
+        if turn and state.n_seen and state.n_seen % turn == 0:
+            ready = state.next is not None and state.next.sums.basis.shape[1] > 0
+            now = state.next if ready and state.next is not None else state.now
+            state = state._replace(now=now, next=begun(state.n_seen, len(state.known), p))
+        hi = min(pairs.n_docs, lo + turn - state.n_seen % turn) if turn else pairs.n_docs
+        state = _taken(state, sliced(pairs, lo, hi), p, seed)
+        lo = hi
+    return state
+
+
+def _taken(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
+    first, now, later, pool = state.n_seen, state.now, state.next, state.pool
+    known = state.known.copy()
+    count_terms(known, tuple(pairs))
+    if p.mode != "reservoir":
+        now = take(now, pairs, first, p, seed)
+    if later is not None:
+        later = take(later, pairs, first, p, seed)
+    if p.half_life and p.mode == "basis" and p.n_polish:  # EM must not bring back what has faded
+        pool = reservoir.latest(pool, pairs, min(p.reservoir, 2 * p.half_life))
+    elif p.mode == "reservoir" or (p.mode == "basis" and p.n_polish):
+        pool = reservoir.sampled(pool, pairs, p.reservoir, seed)
+    return State(first + pairs.n_docs, known, now, later, pool)

@@ -1,0 +1,121 @@
+"""A uniform sample of a stream of documents in constant memory, and a run of documents kept whole.
+
+Which documents are in the sample depends on the seed and on their number in the stream alone, so it does
+not matter how the stream is cut. Algorithm L skips ahead: of n documents about R (1 + ln(n / R)) are looked
+at [Li94].
+
+[Li94] Li. Reservoir-sampling algorithms of time complexity O(n(1 + log(N / n))). ACM TOMS 20, 1994.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bayou.inference.lda.arrays import F32, I32, I64
+from bayou.inference.lda.documents import Pairs, select
+from bayou.kernels.rng import GOLDEN, RESERVOIR, key, unit
+
+_MASK = (1 << 64) - 1
+
+
+class Kept(NamedTuple):
+    """Documents that are kept; a state, so arrays and numbers only."""
+
+    indptr: I64
+    terms: I32
+    counts: F32
+    n_seen: int  # documents offered
+    n_drawn: int  # random numbers used
+    log_w: float  # ln W of Algorithm L
+    next: int  # the number of the next document to take in
+
+    @property
+    def pairs(self) -> Pairs:
+        """The documents."""
+        return Pairs(self.indptr, self.terms, self.counts)
+
+
+def none() -> Kept:
+    """No documents."""
+    return Kept(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0, 0, 0.0, 0)
+
+
+def joined(one: Pairs, other: Pairs) -> Pairs:
+    """Documents of one after those of the other."""
+    ends = one.indptr[-1] + (other.indptr[1:] - other.indptr[0])
+    span = slice(other.indptr[0], other.indptr[-1])
+    return Pairs(
+        np.concatenate([one.indptr, ends]),
+        np.concatenate([one.terms, other.terms[span]]),
+        np.concatenate([one.counts, other.counts[span]]),
+    )
+
+
+def sliced(pairs: Pairs, lo: int, hi: int) -> Pairs:
+    """Documents lo .. hi."""
+    first, last = pairs.indptr[lo], pairs.indptr[hi]
+    return Pairs(
+        pairs.indptr[lo : hi + 1] - first, pairs.terms[first:last], pairs.counts[first:last]
+    )
+
+
+def appended(kept: Kept, pairs: Pairs) -> Kept:
+    """All documents kept, at the end."""
+    return kept._replace(**joined(kept.pairs, pairs)._asdict(), n_seen=kept.n_seen + pairs.n_docs)
+
+
+def latest(kept: Kept, pairs: Pairs, size: int) -> Kept:
+    """The last ``size`` documents of a stream."""
+    both = joined(kept.pairs, pairs)
+    few = sliced(both, max(both.n_docs - size, 0), both.n_docs)
+    return kept._replace(**few._asdict(), n_seen=kept.n_seen + pairs.n_docs)
+
+
+def sampled(kept: Kept, pairs: Pairs, size: int, seed: int) -> Kept:
+    """Offer documents to a sample of ``size``."""
+    room = max(size - kept.pairs.n_docs, 0)
+    first = min(room, pairs.n_docs)
+    n_before = kept.n_seen
+    if first:
+        kept = appended(kept, sliced(pairs, 0, first))
+        if kept.pairs.n_docs == size:
+            kept = _skipped(kept._replace(next=size - 1), size, seed)
+    end = n_before + pairs.n_docs
+    replaced: dict[int, int] = {}
+    while kept.pairs.n_docs == size and kept.next < end:
+        if kept.next >= n_before + first:
+            slot = int(_draw(kept, seed) * size)
+            kept = kept._replace(n_drawn=kept.n_drawn + 1)
+            replaced[slot] = kept.next - n_before
+        kept = _skipped(kept, size, seed)
+    kept = kept._replace(n_seen=end)
+    return _swapped(kept, pairs, replaced) if replaced else kept
+
+
+def _draw(kept: Kept, seed: int) -> float:
+    """A uniform number in (0, 1)."""
+    at = (int(key(seed, RESERVOIR, 0, 0)) + (kept.n_drawn + 1) * int(GOLDEN)) & _MASK
+    return max(float(unit(np.uint64(at))), 1e-300)
+
+
+def _skipped(kept: Kept, size: int, seed: int) -> Kept:
+    """W <- W U^(1/R), and the geometric gap that follows from it."""
+    log_w = kept.log_w + math.log(_draw(kept, seed)) / size
+    kept = kept._replace(log_w=log_w, n_drawn=kept.n_drawn + 1)
+    miss = math.log1p(-math.exp(log_w)) if log_w < 0.0 else -math.inf
+    gap = math.log(_draw(kept, seed)) / miss if miss < 0.0 else math.inf
+    ahead = int(min(gap, 2.0**62))
+    return kept._replace(n_drawn=kept.n_drawn + 1, next=min(kept.next + ahead + 1, 2**62))
+
+
+def _swapped(kept: Kept, pairs: Pairs, replaced: dict[int, int]) -> Kept:
+    """Put documents of ``pairs`` into slots."""
+    both = joined(kept.pairs, pairs)
+    n = kept.pairs.n_docs
+    order = np.arange(n)
+    for slot, d in replaced.items():
+        order[slot] = n + d
+    return kept._replace(**select(both, order)._asdict())

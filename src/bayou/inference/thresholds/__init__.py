@@ -1,0 +1,15 @@
+"""From scores to sets of labels: rules that are fitted to scores and truth."""
+
+from bayou.inference.thresholds.oracles import OracleCalibrated, OracleF1
+from bayou.inference.thresholds.regression import CardinalityRegression, ThresholdRegression
+from bayou.inference.thresholds.rules import ProportionalCut, RCut, SCut
+
+__all__ = [
+    "CardinalityRegression",
+    "OracleCalibrated",
+    "OracleF1",
+    "ProportionalCut",
+    "RCut",
+    "SCut",
+    "ThresholdRegression",
+]

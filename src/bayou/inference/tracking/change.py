@@ -1,0 +1,279 @@
+"""What has changed from a topic's memory to a slice of documents, and how much would have changed by chance.
+
+Documents are bursty: a term that was used once is used again. So the null draws every document of the slice
+from an urn over the topic's memory (a Dirichlet-multinomial of concentration A), with as many tokens as the
+document has in the topic; A is the one under which the documents themselves are most probable [Elkan06].
+
+[Elkan06] Elkan. Clustering documents with an exponential-family approximation of the Dirichlet compound
+multinomial distribution. ICML 2006.
+[Benjamini95] Benjamini, Hochberg. Controlling the false discovery rate. JRSS B 57, 1995.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each, topic_totals
+from bayou.inference.lda.documents import Tokens
+from bayou.kernels.tracking import quiet, slices
+
+N_NULL = 40  # slices without change that are drawn for a topic, at most
+N_MEAN = 4  # where nothing but their mean is asked for
+EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
+_ERROR = (
+    0.2  # of the expected one, in deviations of the score that it is for: then there are enough
+)
+LEAST_DOCS = 3  # that a term is in before it may be called emerging
+_LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
+_LEAST_WORTH, _HALVINGS = (
+    5.0,
+    8,
+)  # documents, and steps of the search for how many a memory is worth
+_IN_TAIL = 5  # terms that say how heavy the tail of rare ones is
+_MEDIAN = 0.4549  # of a squared standard normal
+_LEAST_A, _MOST_A = 0.5, 1e6
+_CELL_COST = 25.0  # nanoseconds a token of a quiet slice takes
+
+
+class Repeats(NamedTuple):
+    """How often documents say a term again in a topic."""
+
+    times: I64  # tokens, of each (document, topic, term) that has more than one
+    shares: F64  # what the memory of the topic has of the term
+    n_once: int  # how many have one
+    once: float  # the sum of the logarithms of their shares
+    lengths: I64  # topics x documents
+
+
+class Drift(NamedTuple):
+    """The divergence of every topic from its memory; NaN where it has no tokens."""
+
+    value: F64  # JSD in bits
+    expected: F64  # its mean in slices without change
+    spread: F64  # standard deviation of its logarithm there
+    hellinger: F64
+
+
+def repeats(z: U16, tokens: Tokens, memory: F32) -> Repeats:
+    """Count tokens of equal document, topic and term; equal terms of a document stand together.
+
+    Topics of tokens that ``memory`` (terms x topics) has no column of are passed over.
+    """
+    times, shares = np.empty(len(z) // 2 + 1, np.int64), np.empty(len(z) // 2 + 1)
+    lengths = np.zeros((memory.shape[1], tokens.n_docs), np.int64)
+    scale = inverse_sums(memory)
+    n, n_once, once = slices.repeats_into(times, shares, lengths, z, tuple(tokens), memory, scale)
+    return Repeats(times[:n], shares[:n], n_once, once, lengths)
+
+
+def inverse_sums(columns: F32) -> F64:
+    """What makes columns sum to one; nothing makes one of nothing, and its is 0."""
+    totals = topic_totals(columns)
+    return np.where(totals > 0.0, 1.0 / np.maximum(totals, 1e-30), 0.0)
+
+
+def burstiness(found: Repeats) -> float:
+    """The concentration A of documents around the memory of their topics, most probable for the slice."""
+    lengths = found.lengths[found.lengths > 1]
+    if not len(lengths):
+        return _MOST_A
+    sizes, many = np.unique(lengths, return_counts=True)
+    seldom = float(found.n_once), found.once
+    bounds = math.log(_LEAST_A), math.log(_MOST_A)
+    return float(slices.likeliest_burst(found.times, found.shares, seldom, sizes, many, bounds))
+
+
+def drift(
+    found: Repeats,
+    counted: tuple[F32, NDArray[np.int32]],
+    memory: F32,
+    burst: float,
+    topics: tuple[I64, NDArray[np.bool_]],
+    key: tuple[int, int],
+    each: Each,
+) -> Drift:
+    """JSD of every topic's tokens from its memory, and what it is when nothing has changed.
+
+    Terms that the memory expects less than once share a cell: with many rare terms the divergence of
+    any sample is large and says little. ``counted`` = tokens of the slice's terms x topics, and the place
+    of every term among those, -1 where it has none; ``topics`` = their ids, and which of them are tested;
+    ``key`` = seed and number of the slice.
+    """
+    (ids, tested), sizes = topics, found.lengths.sum(axis=1)
+    begin = np.concatenate(
+        [[0], np.cumsum(sizes + 2)]
+    )  # no more cells than tokens can be expected once
+    cells, counts = np.empty(begin[-1]), np.empty(begin[-1])
+    scale = inverse_sums(memory)
+    n = slices.cells_into(cells, counts, begin, memory, scale, sizes.astype(np.float64), *counted)
+    out, drawn = np.full((4, len(ids)), np.nan), np.empty((len(ids), N_NULL))
+    most, keys = np.where(tested, N_NULL, N_MEAN), (*key, (_ERROR, EXTRA))
+
+    def work(lo: int, hi: int) -> None:
+        slices.drift_topics(
+            out, lo, hi, begin, n, cells, counts, found.lengths, burst, drawn, most, keys, ids
+        )
+
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    each(work, ends, _CELL_COST * N_NULL)
+    return Drift(*out)
+
+
+def explained(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
+    """Terms that make most of the divergence: those gained and those lost, the largest part first."""
+    total = max(counts.sum(), 1.0)
+    p, q = counts / total, memory
+    middle = np.maximum(0.5 * (p + q), 1e-300)
+    part = 0.5 * (
+        p * np.log2(np.maximum(p, 1e-300) / middle) + q * np.log2(np.maximum(q, 1e-300) / middle)
+    )
+    order = np.argsort(-part, kind="stable")[: 8 * n]
+    gained = order[(p[order] > q[order]) & (counts[order] >= 2)][:n]
+    lost = order[(p[order] < q[order]) & (q[order] * total >= 2)][:n]
+    return gained, lost
+
+
+def emerging(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
+    """P(at least so many documents) of every term when nothing has changed.
+
+    Beta-binomial over documents: ``certainty`` is how many documents the memory of a term is worth, and
+    ``expected`` the share of documents that it expects the term in. Half a document is added to what was
+    seen, for terms never met. Terms of fewer than three documents are not judged (p = 1): one document's
+    word is its own.
+    """
+    out = np.ones(len(docs))
+    look = np.flatnonzero((docs >= LEAST_DOCS) & (docs > n_docs * expected))
+    if len(look):
+        quiet.upper_tails(out, look, docs, n_docs, *_shape(expected[look], certainty[look]))
+    return np.clip(out, 0.0, 1.0)
+
+
+def _shape(expected: F64, certainty: F64 | float) -> tuple[F64, F64]:
+    """The parameters of a beta-binomial; half a document is added to what was seen, and to what was not."""
+    share = np.clip(expected, 0.0, 1.0 - 1e-9)
+    return certainty * share + 0.5, certainty * (1.0 - share) + 0.5
+
+
+def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
+    """How many documents the memory of each term is worth, judged by how far terms like it have strayed.
+
+    Terms stray for two reasons. Documents of a slice may have one author, which moves rare and frequent ones
+    alike; and usage drifts, which moves a frequent term by more documents. So those that are expected in
+    five documents or more are judged by themselves, and rarer ones by those expected in one to five.
+    """
+    mean = n_docs * expected
+    often = _worth_of_frequent(docs, n_docs, expected, certainty)
+    some = np.flatnonzero((mean >= 1.0) & (mean < 5.0))
+    seldom = often
+    if len(some) >= _LEAST_TERMS:
+        seldom = _worth_of_rare(docs, n_docs, expected, some, certainty)
+    return np.where(mean >= 5.0, often, seldom)
+
+
+def _worth_of_frequent(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
+    """A beta-binomial of certainty S has n q (1 - q) (1 + n / S) for its variance, about.
+
+    The typical squared residual says by what factor that is too little.
+    """
+    mean = n_docs * expected
+    look = (mean >= 5.0) & (expected < 0.9)
+    if look.sum() < _LEAST_TERMS:
+        return certainty
+    spread = mean[look] * (1.0 - expected[look]) * (1.0 + n_docs / certainty)
+    excess = middle((docs[look] - mean[look]) ** 2 / spread) / _MEDIAN
+    inflated = max(excess, 1.0) * (1.0 + n_docs / certainty)
+    return min(n_docs / (inflated - 1.0), certainty)
+
+
+def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: float) -> float:
+    """The largest certainty under which no more than five of n terms are in the upper 5 / n.
+
+    That is as far out as they can tell, and the tail is what counts: of terms of one author there are
+    some in many of his documents. Counts are small, so half of the probability of the count itself belongs
+    to the tail.
+    """
+    low, high = math.log(_LEAST_WORTH), math.log(max(certainty, _LEAST_WORTH))
+    tail = _IN_TAIL / len(some)
+
+    def strayed(at: I64, log_s: float) -> I64:
+        """Terms in the tail; with a memory that is worth less there are never others."""
+        out = np.empty(len(at))
+        quiet.middle_tails(out, at, docs, n_docs, *_shape(expected[at], math.exp(log_s)))
+        return at[out < tail]
+
+    out = strayed(some, high)
+    if len(out) <= _IN_TAIL:
+        return certainty
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        still = strayed(out, middle)
+        if len(still) > _IN_TAIL:
+            high, out = middle, still
+        else:
+            low = middle
+    return math.exp(low)
+
+
+def rejected(p: F64, level: float) -> NDArray[np.bool_]:
+    """Which hypotheses fall at a false discovery rate of ``level`` [Benjamini95]; NaN never does."""
+    out = np.zeros(len(p), bool)
+    n = int(np.isfinite(p).sum())
+    low = np.flatnonzero(p <= level)  # no other can fall
+    order = low[np.argsort(p[low], kind="stable")]
+    under = p[order] <= level * np.arange(1, len(order) + 1) / max(n, 1)
+    if under.any():
+        out[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
+    return out
+
+
+def shares(doc_topic: F32) -> tuple[F64, F64]:
+    """Shares of the topics among all tokens, and their standard errors over documents drawn anew.
+
+    Of a share s = sum_d n_dk / sum_d N_d that is sum_d (n_dk - s N_d)^2 / (sum_d N_d)^2, squared: what the
+    mean over endless draws of as many documents comes to.
+    """
+    docs = doc_topic.astype(np.float64)
+    whole = max(float(docs.sum()), 1e-12)
+    share = docs.sum(axis=0) / whole
+    off = docs - docs.sum(axis=1, keepdims=True) * share
+    return share, np.sqrt(np.einsum("dk,dk->k", off, off)) / whole
+
+
+def interval(share: F64, error: F64) -> tuple[F64, F64]:
+    """95 % of a share: its log-odds, 1.96 standard errors to both sides."""
+    inside = np.clip(share, 1e-300, 1.0 - 1e-12)
+    odds, width = inside / (1.0 - inside), 1.96 * error / (inside * (1.0 - inside))
+    reach = np.exp(np.minimum(width, 300.0))
+    low, high = odds / (odds + reach), odds * reach / (1.0 + odds * reach)
+    high = np.where(share > 0.0, np.maximum(high, share), 0.0)
+    return np.minimum(low, share), high
+
+
+def middle(values: F64) -> float:
+    """The median of some numbers."""
+    ordered = np.sort(values)
+    n = len(ordered)
+    return 0.5 * float(ordered[(n - 1) // 2] + ordered[n // 2])
+
+
+def between(ordered: F64, part: float) -> F64:
+    """The quantile of every column whose entries stand in order, between the nearest two."""
+    at = part * (len(ordered) - 1)
+    i = min(int(at), len(ordered) - 2)
+    return np.asarray(ordered[i] + (at - i) * (ordered[i + 1] - ordered[i]), np.float64)
+
+
+def usual_p(z: F64, past: F64) -> F64:
+    """Two-sided p-values of scores, judged by how far scores of the past have strayed.
+
+    The scale is that of the past scores, by their median deviation, where it is above 1; until there
+    are many it is drawn towards 1.
+    """
+    spread = 1.4826 * middle(np.abs(past)) if len(past) else 1.0
+    scale = max(1.0, (30.0 + len(past) * spread) / (30.0 + len(past)))
+    return np.asarray(2.0 * ndtr(-np.abs(z) / scale), np.float64)

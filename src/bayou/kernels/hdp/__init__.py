@@ -1,0 +1,1 @@
+"""Kernels: hierarchical Dirichlet processes."""

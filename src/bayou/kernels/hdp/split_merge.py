@@ -1,0 +1,320 @@
+"""Topics split in two, and two made one, as Metropolis-Hastings moves on (z, g).
+
+One token at a time a topic of thousands of tokens neither divides nor disappears. Here all tokens of a topic
+are divided at once [Jain04]: a launch state is made from them that knows nothing of how they are divided
+now (documents in random order, each as a whole to the side that predicts it better [Dahl05]; then a few
+scans over tokens), and one more scan from there is the proposal, whose probability is known. Two anchor
+tokens hold the sides apart. The target is
+
+    p(z, g, w) ~ b0^K g_u^(b0 - 1) prod_k [ DM_k / g_k  prod_j Gamma(b1 g_k + n_jk) / Gamma(b1 g_k) ]
+
+which is the joint of words, topics and tables with the tables summed out and the root drawn.
+
+[Jain04] Jain, Neal. A split-merge Markov chain Monte Carlo procedure for the Dirichlet process mixture
+model. Journal of Computational and Graphical Statistics 13, 2004.
+[Dahl05] Dahl. Sequentially-allocated merge-split sampler for conjugate and nonconjugate Dirichlet process
+mixture models. Technical report, Texas A&M University, 2005.
+"""
+
+import math
+
+import numpy as np
+
+from bayou.kernels.compile import fast_jit, jit
+from bayou.kernels.draw import draw_beta
+from bayou.kernels.hdp.divide import (
+    gather,
+    log_beta_density,
+    log_gain,
+    log_words,
+    propose_sides,
+    sides_tables,
+)
+from bayou.kernels.hdp.franchise import LIVE, NEXT
+from bayou.kernels.rng import SPLIT, below, key, uniform
+
+FOLD, SCATTER = (
+    0.7,
+    0.1,
+)  # how often these are tried; the rest are splits and merges by scans, at even odds
+
+
+@fast_jit
+def _add_products(out, term_topic, v, mine):
+    for k in range(out.size):
+        out[k] += term_topic[v, k] * mine
+
+
+@jit
+def likeness(term_topic, topic, first):
+    """sum_v phi_va phi_vb of a slot with every slot, times V: 1 for a topic that is like any other."""
+    out = np.zeros(topic.size)
+    n_terms = term_topic.shape[0]
+    for v in range(n_terms):
+        if term_topic[v, first] > 0:
+            _add_products(out, term_topic, v, term_topic[v, first])
+    for k in range(topic.size):
+        if topic[k] > 0:
+            out[k] *= n_terms / (topic[k] * topic[first])
+    return out
+
+
+@jit
+def choose_pair(term_topic, topic, first, stream, given):
+    """A topic to merge with ``first``, chosen by likeness, and the log-probability of that choice.
+
+    The weight is the likeness plus one hundredth. ``given`` >= 0 is the choice itself.
+    """
+    weight, total = likeness(term_topic, topic, first), 0.0
+    for k in range(topic.size):
+        weight[k] = weight[k] + 0.01 if topic[k] > 0 and k != first else 0.0
+        total += weight[k]
+    chosen = given
+    if given < 0:
+        target = uniform(stream) * total
+        for k in range(topic.size):
+            if weight[k] > 0.0:
+                chosen = k
+                target -= weight[k]
+                if target < 0.0:
+                    break
+    return chosen, math.log(weight[chosen] / total)
+
+
+@jit
+def _random_token(z, k, n, stream):
+    """One of the n tokens of topic k, by its place among all tokens."""
+    left = below(stream, n)
+    for i in range(z.size):
+        if z[i] == k:
+            if left == 0:
+                return i
+            left -= 1
+    return -1
+
+
+@jit
+def _random_topic(topic, n_live, stream):
+    left = below(stream, n_live)
+    for k in range(topic.size):
+        if topic[k] > 0:
+            if left == 0:
+                return k
+            left -= 1
+    return -1
+
+
+@jit
+def _stands(z, counts, root, k, free, share, log_a, stream):
+    """Whether a division of slot k that was made is accepted; else it is taken back.
+
+    ``log_a`` lacks the choices of the topic here and of the pair on the way back.
+    """
+    term_topic, topic, _, ids, sizes = counts
+    n_live = sizes[LIVE]
+    _, log_pair = choose_pair(term_topic, topic, k, stream, free)
+    log_a += log_pair + math.log(n_live) - math.log(n_live + 1.0)
+    root[free] = (1.0 - share) * root[k]
+    root[k] *= share
+    ids[free] = sizes[NEXT]
+    sizes[LIVE] += 1
+    if not math.log1p(-uniform(stream)) < log_a:
+        _unite(z, counts, root, k, free)
+        return False
+    sizes[NEXT] += 1
+    return True
+
+
+@jit
+def split(z, tokens, counts, root, prior, stream):
+    """Try to split a topic in two; gives whether it was done."""
+    indptr, terms = tokens
+    b1, b0, _, beta = prior
+    term_topic, topic, _, _, sizes = counts
+    k = _random_topic(topic, sizes[LIVE], stream)
+    n = np.int64(topic[k])
+    free = _free_slot(topic)
+    if n < 2 or free < 0:
+        return False
+    at, starts = gather(z, indptr, k, k)
+    anchors = np.empty(2, np.int64)
+    anchors[0] = below(stream, n)
+    anchors[1] = (anchors[0] + 1 + below(stream, n - 1)) % n
+    mine, mass, none = terms[at], b1 * root[k], np.zeros(0, np.int64)
+    side, both, log_q = propose_sides(
+        mine, starts, anchors, mass, beta, term_topic.shape[0], none, stream
+    )
+    e = sides_tables(side, starts, mass)
+    share = draw_beta(stream, e[0], e[1])
+    if not (share > 0.0 and share < 1.0):
+        return False
+    n1 = side.sum()
+    n0 = n - n1
+    log_a = log_gain(side, both, starts, share, mass, root[k], b0, beta)
+    log_a -= log_q + log_beta_density(share, e[0], e[1])
+    log_a += math.log(n) + math.log(n - 1.0)  # choice of the anchors
+    log_a -= math.log(n0) + math.log(n1)
+    _divide(z, tokens, counts, k, free, at, side)
+    return _stands(z, counts, root, k, free, share, log_a, stream)
+
+
+@jit
+def merge(z, tokens, counts, root, prior, stream):
+    """Try to make two topics one; gives whether it was done."""
+    indptr, terms = tokens
+    b1, b0, _, beta = prior
+    term_topic, topic, _, _, sizes = counts
+    n_live = sizes[LIVE]
+    if n_live < 2:
+        return False
+    k = _random_topic(topic, n_live, stream)
+    other, log_pair = choose_pair(term_topic, topic, k, stream, -1)
+    at, starts = gather(z, indptr, k, other)
+    n, n0, n1 = at.size, topic[k], topic[other]
+    anchors = np.empty(2, np.int64)
+    anchors[0] = np.searchsorted(at, _random_token(z, k, np.int64(n0), stream))
+    anchors[1] = np.searchsorted(at, _random_token(z, other, np.int64(n1), stream))
+    forced = np.zeros(n, np.int64)
+    for s in range(n):
+        forced[s] = z[at[s]] == other
+    g = root[k] + root[other]
+    mine, mass, share = terms[at], b1 * g, root[k] / g
+    side, both, log_q = propose_sides(
+        mine, starts, anchors, mass, beta, term_topic.shape[0], forced, stream
+    )
+    e = sides_tables(side, starts, mass)
+    log_a = -log_gain(side, both, starts, share, mass, g, b0, beta)
+    log_a += log_q + log_beta_density(share, e[0], e[1])
+    log_a -= math.log(n_live - 1.0) + math.log(n) + math.log(n - 1.0)
+    log_a -= log_pair - math.log(n_live) - math.log(n0) - math.log(n1)
+    if not math.log1p(-uniform(stream)) < log_a:
+        return False
+    _unite(z, counts, root, k, other)
+    return True
+
+
+@jit
+def _log_pair_words(term_topic, k, other, beta):
+    """Log of the Dirichlet-multinomials of two slots over that of both together."""
+    both = np.empty((2, term_topic.shape[0]))
+    for v in range(term_topic.shape[0]):
+        both[0, v], both[1, v] = term_topic[v, k], term_topic[v, other]
+    return log_words(both, 0, beta) + log_words(both, 1, beta) - log_words(both, -1, beta)
+
+
+@jit
+def _unite(z, counts, root, k, other):
+    """Make two topics one, in the slot of the first."""
+    term_topic, topic, _, ids, sizes = counts
+    for i in range(z.size):
+        if z[i] == other:
+            z[i] = k
+    for v in range(term_topic.shape[0]):
+        term_topic[v, k] += term_topic[v, other]
+        term_topic[v, other] = 0.0
+    topic[k] += topic[other]
+    topic[other] = 0.0
+    root[k] += root[other]
+    root[other] = 0.0
+    ids[other] = -1
+    sizes[LIVE] -= 1
+
+
+@jit
+def fold(z, counts, root, prior, stream):
+    """Try to make two topics one that say the same, however their tokens are divided.
+
+    The move back is `scatter`, which divides the tokens of each document by an urn that knows no terms:
+    its probability is that of the seats, so that terms and root alone decide.
+    """
+    _, b0, _, beta = prior
+    term_topic, topic, _, _, sizes = counts
+    n_live = sizes[LIVE]
+    if n_live < 2:
+        return False
+    k = _random_topic(topic, n_live, stream)
+    other, log_pair = choose_pair(term_topic, topic, k, stream, -1)
+    share = root[k] / (root[k] + root[other])
+    log_a = math.log(share) + math.log1p(-share) - math.log(b0)
+    log_a -= _log_pair_words(term_topic, k, other, beta)
+    log_a += math.log(SCATTER / FOLD) - math.log(n_live - 1.0) + math.log(n_live) - log_pair
+    if not math.log1p(-uniform(stream)) < log_a:
+        return False
+    _unite(z, counts, root, k, other)
+    return True
+
+
+@jit
+def _urn_sides(starts, mass0, mass1, stream):
+    """Divide the tokens of each document by a Polya urn of two colours."""
+    side = np.zeros(starts[-1], np.int64)
+    for d in range(starts.size - 1):
+        own = 0.0
+        for s in range(starts[d], starts[d + 1]):
+            seen = s - starts[d]
+            if uniform(stream) * (seen + mass0 + mass1) < own + mass1:
+                side[s] = 1
+                own += 1.0
+    return side
+
+
+@jit
+def _free_slot(topic):
+    for k in range(topic.size):
+        if topic[k] == 0:
+            return k
+    return -1
+
+
+@jit
+def _divide(z, tokens, counts, k, free, at, side):
+    """Move the tokens of side 1 from slot k to a free slot, in the counts as well."""
+    term_topic, topic, _, _, _ = counts
+    terms = tokens[1]
+    for s in range(at.size):
+        if side[s] == 1:
+            z[at[s]] = free
+            term_topic[terms[at[s]], k] -= 1
+            term_topic[terms[at[s]], free] += 1
+            topic[k] -= 1
+            topic[free] += 1
+
+
+@jit
+def scatter(z, tokens, counts, root, prior, stream):
+    """Try to divide a topic by urns that know no terms: the way back of `fold`."""
+    b1, b0, _, beta = prior
+    term_topic, topic, _, _, sizes = counts
+    k, free, share = _random_topic(topic, sizes[LIVE], stream), _free_slot(topic), uniform(stream)
+    if free < 0 or share <= 0.0:
+        return False
+    at, starts = gather(z, tokens[0], k, k)
+    mass = b1 * root[k]
+    side = _urn_sides(starts, share * mass, (1.0 - share) * mass, stream)
+    n1 = side.sum()
+    if n1 in (0, at.size):
+        return False
+    _divide(z, tokens, counts, k, free, at, side)
+    log_a = math.log(b0) - math.log(share) - math.log1p(-share)
+    log_a += _log_pair_words(term_topic, k, free, beta)
+    log_a += math.log(FOLD / SCATTER)
+    return _stands(z, counts, root, k, free, share, log_a, stream)
+
+
+@jit
+def split_merge(z, tokens, counts, root, prior, n_moves, seed, sweep):
+    """Moves of the four kinds; ``root`` is g of every slot. Gives how many of each were made."""
+    stream = np.empty(1, np.uint64)
+    done = np.zeros(4, np.int64)
+    for move in range(n_moves):
+        stream[0] = key(seed, SPLIT, sweep, move)
+        kind = uniform(stream)
+        if kind < FOLD:
+            done[0] += fold(z, counts, root, prior, stream)
+        elif kind < FOLD + SCATTER:
+            done[1] += scatter(z, tokens, counts, root, prior, stream)
+        elif kind < 0.5 + 0.5 * (FOLD + SCATTER):
+            done[2] += split(z, tokens, counts, root, prior, stream)
+        else:
+            done[3] += merge(z, tokens, counts, root, prior, stream)
+    return done

@@ -1,0 +1,1 @@
+"""Kernels: models of documents with several labels."""

@@ -1,0 +1,132 @@
+"""Topics over labels: the labels of documents, or of their tokens, are the tokens of an LDA one floor up.
+
+The floor itself is swept by `bayou.kernels.lda.sweep.gibbs_sweep`. Here is what joins it to the floor below:
+labels of tokens drawn from their probabilities and, for comparison with the greedy way, both floors together:
+
+    p(z = y, z' = k | rest) = (n_vy + beta) / (n_y + V beta) (n_yk + b) / (n_k + L b) (n_dk + a_k)
+"""
+
+import numpy as np
+
+from bayou.kernels.compile import jit
+from bayou.kernels.rng import GOLDEN, LABEL_BLOCKS, LABEL_TOPICS, key, unit
+from bayou.kernels.token import pick
+
+
+@jit
+def count_links(label_topic, topic, labels, z):
+    """n_yk and n_k of tokens with labels and topics, written over what was there."""
+    for y in range(label_topic.shape[0]):
+        for k in range(label_topic.shape[1]):
+            label_topic[y, k] = 0
+    for k in range(topic.size):
+        topic[k] = 0
+    for i in range(labels.size):
+        label_topic[labels[i], z[i]] += 1
+        topic[z[i]] += 1
+
+
+@jit
+def start_links(z, indptr, n_topics, seed):
+    """Topics at random for the tokens of all documents."""
+    for d in range(indptr.size - 1):
+        at = key(seed, LABEL_TOPICS, 0, d)
+        for i in range(indptr[d], indptr[d + 1]):
+            at += GOLDEN
+            z[i] = np.int64(unit(at) * n_topics)
+
+
+@jit
+def draw_shares(labels, docs, share, seed, sweep):
+    """The label of every token drawn from the probabilities of CVB0; ``docs`` as in `gibbs_labels`."""
+    pair_ptr, times, token_ptr, label_ptr, label_ids, first, _ = docs
+    for d in range(token_ptr.size - 1):
+        begin = label_ptr[d]
+        m = label_ptr[d + 1] - begin
+        at = key(seed, LABEL_TOPICS, sweep + 1, d)
+        i = token_ptr[d]
+        for p in range(pair_ptr[d], pair_ptr[d + 1]):
+            cell = first[d] + (p - pair_ptr[d]) * m
+            for _ in range(times[p]):
+                at += GOLDEN
+                labels[i] = label_ids[begin + pick(share[cell : cell + m], unit(at))]
+                i += 1
+
+
+@jit
+def labels_of(labels, z, token_ptr, label_ptr, label_ids):
+    """The label of every token from its place among the labels of the document."""
+    for d in range(token_ptr.size - 1):
+        for i in range(token_ptr[d], token_ptr[d + 1]):
+            labels[i] = label_ids[label_ptr[d] + z[i]]
+
+
+@jit
+def _weigh_blocks(weight, cells, slots, cell, labels, totals, prior, links, doc_row):
+    """Weights of all (label, topic) pairs of a token; gives their sum. ``labels`` = (ids, begin, m)."""
+    label_ids, begin, m = labels
+    beta, vbeta = prior
+    label_topic, topic, alpha, beta_y = links
+    n_topics = alpha.size
+    mass = beta_y * label_topic.shape[0]
+    total = 0.0
+    for n in range(m):
+        y = label_ids[begin + n]
+        word = (cells[slots[cell + n]] + beta[y]) / (totals[y] + vbeta[y])
+        for k in range(n_topics):
+            w = word * (label_topic[y, k] + beta_y) / (topic[k] + mass) * (doc_row[k] + alpha[k])
+            weight[n * n_topics + k] = w
+            total += w
+    return total
+
+
+@jit
+def block_sweep(z, links_z, docs, cells, totals, prior, links, kept, seed, sweep):
+    """Draw label and topic of every token together, given all others; all counts are kept up to date.
+
+    ``docs`` as in `gibbs_labels`, ``prior`` = (beta, vbeta), ``links`` = (n_yk, n_k, alpha, b); ``kept``
+    gains the probabilities of labels.
+    """
+    pair_ptr, times, token_ptr, label_ptr, label_ids, first, slots = docs
+    label_topic, topic, alpha, _ = links
+    n_topics = alpha.size
+    most = 1
+    for d in range(token_ptr.size - 1):
+        most = max(most, label_ptr[d + 1] - label_ptr[d])
+    weight = np.zeros(most * n_topics)
+    doc_row = np.zeros(n_topics)
+    for d in range(token_ptr.size - 1):
+        begin = label_ptr[d]
+        m = label_ptr[d + 1] - begin
+        for k in range(n_topics):
+            doc_row[k] = 0.0
+        for i in range(token_ptr[d], token_ptr[d + 1]):
+            doc_row[links_z[i]] += 1.0
+        at = key(seed, LABEL_BLOCKS, sweep, d)
+        i = token_ptr[d]
+        for p in range(pair_ptr[d], pair_ptr[d + 1]):
+            cell = first[d] + (p - pair_ptr[d]) * m
+            for _ in range(times[p]):
+                y = label_ids[begin + z[i]]
+                cells[slots[cell + z[i]]] -= 1
+                totals[y] -= 1
+                label_topic[y, links_z[i]] -= 1
+                topic[links_z[i]] -= 1
+                doc_row[links_z[i]] -= 1
+                total = _weigh_blocks(
+                    weight, cells, slots, cell, (label_ids, begin, m), totals, prior, links, doc_row
+                )
+                at += GOLDEN
+                found = pick(weight[: m * n_topics], unit(at) * total)
+                if kept.size:
+                    for n in range(m * n_topics):
+                        kept[slots[cell + n // n_topics]] += weight[n] / total
+                z[i] = found // n_topics
+                links_z[i] = found % n_topics
+                y = label_ids[begin + z[i]]
+                cells[slots[cell + z[i]]] += 1
+                totals[y] += 1
+                label_topic[y, links_z[i]] += 1
+                topic[links_z[i]] += 1
+                doc_row[links_z[i]] += 1
+                i += 1

@@ -1,0 +1,1 @@
+"""Kernels: latent Dirichlet allocation and inference under fixed topics."""

@@ -1,0 +1,1 @@
+"""Kernels: max-margin models and linear weights."""

@@ -1,0 +1,1 @@
+"""Kernels: moments and mixtures of multinomials."""

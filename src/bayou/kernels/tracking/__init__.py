@@ -1,0 +1,1 @@
+"""Kernels: topics through time."""

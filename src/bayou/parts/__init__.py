@@ -1,1 +1,0 @@
-"""Composable mathematics: states and short functions over kernels."""

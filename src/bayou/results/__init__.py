@@ -1,0 +1,1 @@
+"""What training leaves behind: frozen values that prediction, metrics and reports read."""
