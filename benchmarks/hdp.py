@@ -191,7 +191,7 @@ def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
     state = hdp.init(corpus, p, 0)
     for _ in range(sweeps):
         state = hdp.sweep(state, corpus, p, 0)
-    prior = franchise.Prior(state.alpha, state.gamma, 0.0, BETA)
+    prior = franchise.FranchisePrior(state.alpha, state.gamma, 0.0, BETA)
     print(f"  after {sweeps} sweeps: {state.sizes[1]} topics")
     time_of_tables = 0.0
     for name, proposals, until in (
@@ -215,13 +215,17 @@ def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
 
 
 def _from_there(
-    state: hdp.State, corpus: franchise.Corpus, prior: franchise.Prior, proposals: int, until: float
-) -> tuple[franchise.Chain, list[float]]:
+    state: hdp.State,
+    corpus: franchise.FranchiseData,
+    prior: franchise.FranchisePrior,
+    proposals: int,
+    until: float,
+) -> tuple[franchise.FranchiseChain, list[float]]:
     """Six sweeps from a state, or as many as end within so many CPU seconds; the seconds of each."""
     chain = hdp._chain_of(state, corpus)
-    chain = franchise.Chain(chain.z.copy(), chain.heads.copy(),
-        franchise.Counts(*(a.copy() for a in chain.counts)),
-        franchise.Store(*(a.copy() for a in chain.store)))  # fmt: skip
+    chain = franchise.FranchiseChain(chain.z.copy(), chain.heads.copy(),
+        franchise.FranchiseCounts(*(a.copy() for a in chain.counts)),
+        franchise.DrawStore(*(a.copy() for a in chain.store)))  # fmt: skip
     spent: list[float] = []
     while len(spent) < 6 or sum(spent) + np.median(spent) < until:
         t, step = time.process_time(), 1001 + len(spent)

@@ -26,7 +26,7 @@ from bayou import (
     TextModel,
     Vocabulary,
 )
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 FRUIT, BEAST, SPACE = (
     ["apple", "pear", "plum", "cherry"],
@@ -100,19 +100,19 @@ def test_new_words_get_columns_and_dead_words_lose_theirs(estimator, tmp_path):
     again = bayou.load(tmp_path / "m.bayou")
     assert again.vocabulary_report() == report
     y = answers(estimator, MORE_KINDS)
-    assert saved(again.partial_fit(LATER, y)) == saved(model.partial_fit(LATER, y))
+    assert file_bytes(again.partial_fit(LATER, y)) == file_bytes(model.partial_fit(LATER, y))
 
 
 @pytest.mark.parametrize("estimator", list(estimators())[:-2], ids=lambda e: repr(e)[:40])
 def test_the_calls_do_not_matter_where_they_are_whole_mini_batches(estimator):
     whole, cut = grown(estimator), grown(estimator, (16, 48, 96, 112))
     assert whole.vocabulary_ == cut.vocabulary_
-    assert saved(whole) == saved(cut)
+    assert file_bytes(whole) == file_bytes(cut)
 
 
 @pytest.mark.parametrize("estimator", list(label_models()), ids=lambda e: repr(e)[:40])
 def test_labels_of_a_stream_may_be_cut_anywhere(estimator):
-    assert saved(grown(estimator)) == saved(grown(estimator, (1, 2, 33, 34, 100, 159)))
+    assert file_bytes(grown(estimator)) == file_bytes(grown(estimator, (1, 2, 33, 34, 100, 159)))
 
 
 def test_labels_that_come_with_new_words_are_told_by_them():
@@ -224,7 +224,7 @@ def test_all_terms_may_be_new():
         assert gone > 0.0
         model.partial_fit(later, *given(estimator, ["fruit", "beast"] * 20))
         assert np.isfinite(model.transform(later)).all()
-        assert saved(model)
+        assert file_bytes(model)
 
 
 def given(estimator, kinds):

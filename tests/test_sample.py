@@ -9,7 +9,7 @@ import bayou
 from bayou import LDA, OnlineLDA
 from bayou.data import sample_lda
 from bayou.results.posterior import Posterior
-from bayou.testing.cases import always_threads, saved
+from bayou.testing.cases import always_threads, file_bytes
 
 CORPUS, TOPICS = block_corpus(n_docs=120, n_topics=2, length=40)
 ALPHA = 0.5
@@ -118,7 +118,7 @@ def test_threads_change_no_draw(inference):
     with always_threads():
         for n_threads in (2, 4):
             model = chain(inference, n_threads=n_threads)
-            assert saved(model) == saved(whole)
+            assert file_bytes(model) == file_bytes(whole)
             np.testing.assert_array_equal(model.sample(CORPUS, n_samples=7), drawn)
 
 
@@ -132,7 +132,7 @@ def test_draws_go_through_a_file(model, tmp_path):
     np.testing.assert_array_equal(
         back.interval(CORPUS[:9], n_samples=10), model.interval(CORPUS[:9], n_samples=10)
     )
-    assert saved(back) == saved(model)
+    assert file_bytes(back) == file_bytes(model)
 
 
 def test_a_checkpoint_keeps_the_draws(tmp_path):
@@ -140,7 +140,7 @@ def test_a_checkpoint_keeps_the_draws(tmp_path):
     shared = {"n_topics": 2, "n_sweeps": 40, "burn_in": 10, "n_draws": 3, "random_state": 0}
     LDA(inference="gibbs", callbacks=lambda i: i.step == 33, **shared).fit(CORPUS, checkpoint=path)
     resumed = LDA(inference="gibbs", **shared).fit(CORPUS, checkpoint=path)
-    assert saved(resumed) == saved(whole)
+    assert file_bytes(resumed) == file_bytes(whole)
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 3, 10])

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from bayou.api.files import load
     from bayou.data.corpus import Corpus
     from bayou.data.errors import DataError, ModelFileError
-    from bayou.data.growing import Growth
     from bayou.data.text import Vectorizer
     from bayou.data.vocabulary import Vocabulary
+    from bayou.data.vocabulary_growth import Growth
     from bayou.models.author_topic import AuthorTopicModel
     from bayou.models.bayes_pa import BayesPAClassifier
     from bayou.models.bayes_pa_regressor import BayesPARegressor

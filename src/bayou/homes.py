@@ -11,7 +11,7 @@ HOMES = {
     "DependencyLDA": "bayou.models.dependency_lda",
     "Explanation": "bayou.results.explanation",
     "FastDependencyLDA": "bayou.models.dependency_lda",
-    "Growth": "bayou.data.growing",
+    "Growth": "bayou.data.vocabulary_growth",
     "IncrementalEM": "bayou.models.mixture_em",
     "HDP": "bayou.models.hdp",
     "LDA": "bayou.models.lda",

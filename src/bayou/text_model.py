@@ -20,9 +20,16 @@ from bayou.api.files import estimator_of, readers
 from bayou.data import container, reading, vectorizer_file
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.growing import Account, Growth, VocabularyReport, grown, opened, report_of
 from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
+from bayou.data.vocabulary_growth import (
+    Growth,
+    VocabularyAccount,
+    VocabularyReport,
+    open_account,
+    report_of,
+    revise_vocabulary,
+)
 from bayou.inference.lda.explain import explain
 from bayou.models.lda import LDA
 
@@ -151,7 +158,9 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _open(self, first: Corpus | None) -> None:
         """Begin to watch words, with what the first documents showed of them."""
         n_terms = len(self.vectorizer_.vocabulary_)
-        self.account_: Any = None if self.growth is None else opened(self.growth, n_terms, first)
+        self.account_: Any = (
+            None if self.growth is None else open_account(self.growth, n_terms, first)
+        )
 
     def _open_again(self) -> None:
         """Begin to watch words as `growth` says, if that has changed."""
@@ -160,7 +169,7 @@ class TextModel(TransformerMixin, BaseEstimator):
                 self.estimator_._check_terms_move()
             self._open(None)
 
-    def _revise(self, account: Account, piece: Reading) -> None:
+    def _revise(self, account: VocabularyAccount, piece: Reading) -> None:
         """Account for documents; change the columns if it is time to."""
         old = self.vectorizer_.vocabulary_
         terms = self.estimator_._aligned(piece.corpus).counts.indices
@@ -168,7 +177,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         limit = self.vectorizer_.max_df
         revision = account.revise(old, limit if isinstance(limit, float) else 1.0)
         if revision is not None:
-            names = grown(old, revision)
+            names = revise_vocabulary(old, revision)
             account.dropped_tokens += self.estimator_._change_terms(revision.keep, names)
             self.vectorizer_.vocabulary_ = names
 
@@ -385,7 +394,7 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
     estimator = estimator_of(payload, inner)
     if estimator.vocabulary_ is None:
         raise ModelFileError("the text model has no vocabulary; save it again")
-    vectorizer = vectorizer_file.restored(manifest.get("vectorizer"))
+    vectorizer = vectorizer_file.restore_vectorizer(manifest.get("vectorizer"))
     model = TextModel(estimator=clone(estimator), vectorizer=clone(vectorizer))
     vectorizer.vocabulary_ = estimator.vocabulary_
     packed = arrays.get("vectorizer/stop_words")
@@ -398,7 +407,7 @@ def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) 
         model.columns_ = columns
     if (figures := manifest.get("growth")) is not None:
         kept = {n.removeprefix(_GROWTH): a for n, a in arrays.items() if n.startswith(_GROWTH)}
-        model.account_ = Account.restored(kept, figures, len(vectorizer.vocabulary_))
+        model.account_ = VocabularyAccount.from_arrays(kept, figures, len(vectorizer.vocabulary_))
         model.growth = model.account_.growth
     return model
 

@@ -17,7 +17,7 @@ from tests.reference.blocks import block_corpus
 import bayou
 from bayou import LDA, Corpus, DataError, OnlineLDA, Vectorizer
 from bayou.inference.lda.prior import resolve_alpha
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 CORPUS, _ = block_corpus(n_docs=60)
 FRAME = pd.DataFrame(CORPUS.counts.toarray(), columns=list(CORPUS.vocabulary))
@@ -111,14 +111,14 @@ def test_a_model_of_a_frame_remembers_its_columns_through_a_file(model, tmp_path
         with pytest.raises(ValueError, match="feature names should match"):
             fit_model.transform(FRAME[FRAME.columns[::-1]])
     assert list(back.feature_names_in_) == list(FRAME.columns)
-    assert saved(back) == saved(first)
+    assert file_bytes(back) == file_bytes(first)
 
 
 @each_model
 def test_a_corpus_after_a_frame_forgets_the_frame(model):
     refitted = fitted(model, FRAME).fit(CORPUS)
     assert not hasattr(refitted, "feature_names_in_")
-    assert saved(refitted) == saved(fitted(model))
+    assert file_bytes(refitted) == file_bytes(fitted(model))
 
 
 @each_model
@@ -230,7 +230,7 @@ def test_random_states(model):
     by_state = [
         fitted(clone(model).set_params(random_state=np.random.RandomState(3))) for _ in range(2)
     ]
-    assert saved(by_state[0]) == saved(by_state[1])
+    assert file_bytes(by_state[0]) == file_bytes(by_state[1])
     seed = by_state[0].seed_
     by_seed = fitted(clone(model).set_params(random_state=seed))
     np.testing.assert_array_equal(by_seed.components_, by_state[0].components_)

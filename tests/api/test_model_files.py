@@ -17,7 +17,7 @@ from bayou import LDA, ModelFileError, OnlineLDA
 from bayou.api.estimator import Estimator
 from bayou.data import container, header
 from bayou.homes import HOMES
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 CORPUS, _ = block_corpus(n_docs=60)
 MODELS = [LDA(n_topics=3, random_state=0), OnlineLDA(n_topics=3, random_state=0, n_passes=1)]
@@ -37,7 +37,7 @@ def test_parameters_of_any_plain_kind_are_kept(model, tmp_path):
         back = bayou.load(tmp_path / "m")
         np.testing.assert_array_equal(np.asarray(back.alpha, float), np.asarray(alpha, float))
         assert back.n_topics == 3
-        assert saved(back) == saved(first)
+        assert file_bytes(back) == file_bytes(first)
 
 
 @each_model
@@ -68,9 +68,9 @@ def test_nothing_in_the_package_loads_pickles():
 
 @each_model
 def test_how_it_was_run_is_not_in_the_file(model, capfd):
-    plain = saved(fitted(model))
+    plain = file_bytes(fitted(model))
     for other in ({"n_threads": 2}, {"progress": True}, {"callbacks": [lambda i: None]}):
-        assert saved(fitted(clone(model).set_params(**other))) == plain
+        assert file_bytes(fitted(clone(model).set_params(**other))) == plain
     assert b"n_threads" not in plain
 
 
@@ -103,7 +103,7 @@ def test_files_that_are_not_models_are_refused(model, tmp_path):
             "fit the others|list of strings|disagree|names 30 terms", arrays | {name: array[:-1]}
         )
     container.save(path, arrays, manifest)
-    assert saved(bayou.load(path)) == path.read_bytes()
+    assert file_bytes(bayou.load(path)) == path.read_bytes()
 
 
 def forge(path, arrays, manifest):
@@ -145,7 +145,7 @@ def test_forged_manifests_are_refused(model, tmp_path):
     arrays, manifest = container.load(path)
     plain = header.canonical(manifest)
     forge(path, arrays, plain)
-    assert saved(bayou.load(path)) == path.read_bytes()
+    assert file_bytes(bayou.load(path)) == path.read_bytes()
     for old, new in IMPOSSIBLE:
         assert plain.count(old) == 1, old
         forge(path, arrays, plain.replace(old, new))

@@ -7,14 +7,14 @@ from bayou import Corpus, DataError
 from bayou.data.calendar import (
     NEVER,
     Width,
-    filled,
+    fill_missing_times,
     parse_width,
     slice_name,
     slice_numbers,
     slice_start,
 )
-from bayou.data.growth import Waiting, joined
 from bayou.data.intake import Intake
+from bayou.data.stream_terms import WaitingTerms, join_corpora
 
 
 def us(*times):
@@ -87,11 +87,14 @@ def test_quarters_follow_each_other_over_years():
 
 def test_missing_times_are_those_of_the_document_before():
     nat = np.datetime64("NaT", "us")
-    got = filled(np.array([nat, "2024-01-02", nat], "datetime64[us]"), nat)
+    got = fill_missing_times(np.array([nat, "2024-01-02", nat], "datetime64[us]"), nat)
     assert got.astype("datetime64[D]").astype(str).tolist() == ["2024-01-02"] * 3
-    assert filled(np.array([nat]), np.datetime64("2020-01-01", "us"))[0] == us("2020-01-01")[0]
+    assert (
+        fill_missing_times(np.array([nat]), np.datetime64("2020-01-01", "us"))[0]
+        == us("2020-01-01")[0]
+    )
     with pytest.raises(DataError, match="no document has a time"):
-        filled(np.array([nat]), nat)
+        fill_missing_times(np.array([nat]), nat)
 
 
 def test_a_slice_is_over_when_a_later_document_comes():
@@ -152,7 +155,7 @@ def test_what_waits_goes_through_a_file_however_it_came():
     a, b = docs(us("2024-01-05", "2024-01-05"), names=("x", "a")), docs(us("2024-01-05"))
     one.take(a)
     one.take(b)
-    two.take(joined([a]))
+    two.take(join_corpora([a]))
     two.take(b)
     kept = one.arrays()
     other = two.arrays()
@@ -167,14 +170,14 @@ def test_what_waits_goes_through_a_file_however_it_came():
 def test_corpora_are_joined_by_name():
     a = Corpus.from_matrix([[1, 2]], vocabulary=["b", "a"], ids=["one"])
     b = Corpus.from_matrix([[3, 0]], vocabulary=["c", "z"], ids=["two"])
-    both = joined([a, b])
+    both = join_corpora([a, b])
     assert list(both.vocabulary) == ["a", "b", "c"], "sorted, and only terms that are used"
     assert both.counts.toarray().tolist() == [[2, 1, 0], [0, 0, 3]]
     assert both.ids == ("one", "two")
 
 
 def test_terms_wait_for_enough_documents():
-    waiting = Waiting()
+    waiting = WaitingTerms()
     assert waiting.meet(["a", "b"], [1, 3], 0, 3) == ["b"]
     assert waiting.meet(["a"], [2], 1, 3) == ["a"]
     waiting.meet(["c"], [1], 2, 3)

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from bayou.data import Corpus, DataError
 from bayou.data.errors import MissingTargetsWarning
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import merged_classes, read_labels, read_targets, signs
+from bayou.data.supervision import merge_classes, read_labels, read_targets, signs
 
 ALPHABETS = {
     "strings": st.sampled_from(["a", "bb", "ü", "nan", ""]),
@@ -267,7 +267,7 @@ def test_labels_that_are_not_among_the_classes_may_be_taken():
     several = read_labels([["x", "b"], []], 2, classes=["c", "b"], others=True)
     assert several.classes.tolist() == ["c", "b", "x"]
     np.testing.assert_array_equal(several.indicator.toarray(), [[0, 1, 1], [0, 0, 0]])
-    assert merged_classes(np.array([3, 5]), [4, 5], in_order=True).tolist() == [3, 5, 4]
+    assert merge_classes(np.array([3, 5]), [4, 5], in_order=True).tolist() == [3, 5, 4]
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "a\0"], [True, False], [3, -1], [0.0, 2.0]])

@@ -67,7 +67,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "stats" / "_flow.py").write_text(_MODULE)
     (root / "tests" / "flow.py").write_text(_MODULE.replace("river", "test"))
     (root / "broken.py").write_text("def (:")
-    monkeypatch.setattr(docstrings, "installed", lambda: iter([("scipy", root)]))
+    monkeypatch.setattr(docstrings, "iter_libraries", lambda: iter([("scipy", root)]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return root
 
@@ -214,7 +214,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_no_sources_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docstrings, "installed", lambda: iter([]))
+    monkeypatch.setattr(docstrings, "iter_libraries", lambda: iter([]))
     with pytest.raises(DataError, match="installed without sources"):
         load_docstrings(cache=False)
 

@@ -5,7 +5,7 @@ import pytest
 
 from bayou.data import Corpus, DataError
 from bayou.datasets import Event, News, make_news
-from bayou.datasets.news import made_up_word
+from bayou.datasets.news import invent_word
 
 SIZES = {"docs_per_slice": 40, "n_terms": 200, "doc_length": 80.0, "seed": 3}
 
@@ -164,7 +164,7 @@ def test_least_sizes_and_empty_documents():
 
 
 def test_words_are_distinct_and_pronounceable():
-    words = [made_up_word(v) for v in (*range(3000), *range(166_000, 167_000))]
+    words = [invent_word(v) for v in (*range(3000), *range(166_000, 167_000))]
     assert len(set(words)) == len(words)
     assert all(len(word) in (6, 8) and set(word[1::2]) <= set("aeiou") for word in words)
 

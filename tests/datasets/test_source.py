@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bayou.datasets.source import docstrings_in, installed, package_of, public_name
+from bayou.datasets.source import docstrings_in, iter_libraries, package_of, public_name
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def test_public_names(path: str, name: str, package: str) -> None:
 
 
 def test_every_library_is_found() -> None:
-    assert [name for name, _ in installed()] == ["", "numpy", "scipy", "sklearn"]
-    assert all(root.is_dir() for _, root in installed())
+    assert [name for name, _ in iter_libraries()] == ["", "numpy", "scipy", "sklearn"]
+    assert all(root.is_dir() for _, root in iter_libraries())
 
 
 def test_files_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:

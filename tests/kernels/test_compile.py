@@ -13,7 +13,7 @@ import pytest
 
 from bayou import kernels
 from bayou.kernels.lda.fold_in import em_rows
-from bayou.kernels.token import weigh_fixed_into, weigh_into
+from bayou.kernels.token import weigh_into, weigh_rows_into
 
 
 def fast_functions():
@@ -63,7 +63,7 @@ def test_weights_and_their_sum_are_the_same_wherever_they_lie(n):
     for gap in range(n, 600, 4):
         doc, weight = room[:n], room[gap : gap + n]
         doc[:] = single[1]
-        one = weigh_fixed_into(weight, doc, single[2], single[0], 3)
+        one = weigh_rows_into(weight, doc, single[2], single[0], 3)
         doc, weight = wide[:n], wide[gap : gap + n]
         doc[:] = mine
         two = weigh_into(weight, doc, alpha, rows, 3, 0.1, mine, 1.0)

@@ -7,7 +7,7 @@ from tests.reference import metrics as twin
 from tests.reference.draws import mix
 
 from bayou.kernels import evaluate
-from bayou.kernels.rng import METRIC, shuffled
+from bayou.kernels.rng import METRIC, permutation
 
 TOPICS = np.random.default_rng(0).dirichlet(np.full(5, 0.7), 3)
 BY_TERM = np.ascontiguousarray(TOPICS.T)
@@ -60,7 +60,7 @@ def test_whole_rows_are_dealt_in_turn_and_fractional_ones_halved():
             np.testing.assert_array_equal(halves[0, span], counts[span] / 2)
             continue
         places = np.repeat(list(span), counts[span].astype(int)).astype(int)
-        order = shuffled(len(places), keys[d])
+        order = permutation(len(places), keys[d])
         for side in (0, 1):
             dealt = np.bincount(places[order[side::2]], minlength=len(counts))[span]
             np.testing.assert_array_equal(halves[side, span], dealt)
@@ -120,7 +120,7 @@ def test_left_to_right_is_its_twin_draw_for_draw(n_particles):
     evidence = np.empty(len(X))
     evaluate.left_to_right_into(evidence, indptr, tokens, BY_TERM, ALPHA, n_particles, keys)
     for doc, got, key in zip(docs, evidence, keys, strict=True):
-        ordered = doc[shuffled(len(doc), key)]
+        ordered = doc[permutation(len(doc), key)]
         stream = stream_at(mix((int(key) + lda.GOLDEN) & lda.MASK))
         expected = twin.left_to_right(TOPICS, ALPHA, ordered, n_particles, stream)
         assert got == pytest.approx(expected, rel=1e-12, abs=1e-12)

@@ -34,7 +34,7 @@ def test_fixed_rows_replace_the_word_factor():
     rng = np.random.default_rng(0)
     n_d, alpha, row = (rng.random(40).astype(np.float32) for _ in range(3))
     weight = np.empty(40, np.float32)
-    total = token.weigh_fixed_into(weight, n_d, alpha, row[None], 0)
+    total = token.weigh_rows_into(weight, n_d, alpha, row[None], 0)
     np.testing.assert_array_equal(weight, (n_d + alpha) * row)
     assert total == pytest.approx(weight.sum(dtype=np.float64), rel=1e-6)
 

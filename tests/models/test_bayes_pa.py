@@ -14,7 +14,7 @@ from tests.reference import passive_aggressive as twin
 
 from bayou import BayesPAClassifier, BayesPARegressor, Corpus, DataError, ModelFileError, load
 from bayou.data import MissingTargetsWarning, container
-from bayou.testing.cases import always_threads, reloaded, same, saved
+from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 6)) * (RNG.random((120, 6)) < 0.6)
@@ -119,7 +119,7 @@ def test_a_stream_may_be_cut_anywhere(model, y):
     for cuts in ([1, 2, 3], [60], list(range(1, 120)), [7, 14, 50]):
         part = streamed(model, y, cuts, classes=classes)
         assert same_weights(part, whole)
-        assert saved(part) == saved(whole)
+        assert file_bytes(part) == file_bytes(whole)
         np.testing.assert_array_equal(part.predict(X), whole.predict(X))
 
 
@@ -127,7 +127,7 @@ def test_a_stream_may_be_cut_anywhere(model, y):
 def test_a_stream_of_numbers_may_be_cut_anywhere(model):
     whole = streamed(model, NUMBERS, [])
     for cuts in ([1, 2, 3], [60], list(range(1, 120))):
-        assert saved(streamed(model, NUMBERS, cuts)) == saved(whole)
+        assert file_bytes(streamed(model, NUMBERS, cuts)) == file_bytes(whole)
 
 
 def test_documents_of_an_unfinished_batch_count_already():
@@ -154,20 +154,20 @@ def test_classes_that_come_late_are_as_if_announced(model, several):
     late.partial_fit(X[30:], more, classes=["maybe", "no"])
     assert early.classes_.tolist() == late.classes_.tolist()
     assert same_weights(early, late)
-    assert saved(early) == saved(late)
+    assert file_bytes(early) == file_bytes(late)
     assert set(np.unique(late.classes_)) == {"no", "yes", "maybe"}
 
 
 def test_classes_that_nobody_announced_are_refused():
     model = BayesPAClassifier().partial_fit(X[:50], TWO[:50])
-    before = saved(model)
+    before = file_bytes(model)
     with pytest.raises(DataError, match="'other', which is not among"):
         model.partial_fit(X[:1], ["other"])
     with pytest.raises(DataError, match="strings and numbers"):
         model.partial_fit(X[:1], ["yes"], classes=[1, 2])
     with pytest.raises(DataError, match="one class"):
         model.partial_fit(X[:1], [["yes"]])
-    assert saved(model) == before
+    assert file_bytes(model) == before
 
 
 @each_classifier
@@ -177,8 +177,8 @@ def test_a_stream_survives_files(model):
         part = X[lo : lo + 11], THREE[lo : lo + 11]
         whole.partial_fit(*part, classes=np.unique(THREE))
         path = pickle.loads(pickle.dumps(cut.partial_fit(*part, classes=np.unique(THREE))))
-        cut = reloaded(path)
-        assert saved(cut) == saved(whole)
+        cut = reload(path)
+        assert file_bytes(cut) == file_bytes(whole)
         assert same_weights(cut, whole)
     assert cut.classes_.dtype == whole.classes_.dtype
 
@@ -188,8 +188,8 @@ def test_a_stream_of_numbers_survives_files(model):
     whole, cut = clone(model), clone(model)
     for lo in range(0, 120, 11):
         whole.partial_fit(X[lo : lo + 11], NUMBERS[lo : lo + 11])
-        cut = reloaded(cut.partial_fit(X[lo : lo + 11], NUMBERS[lo : lo + 11]))
-        assert saved(cut) == saved(whole)
+        cut = reload(cut.partial_fit(X[lo : lo + 11], NUMBERS[lo : lo + 11]))
+        assert file_bytes(cut) == file_bytes(whole)
     np.testing.assert_array_equal(cut.predict(X), whole.predict(X))
 
 
@@ -202,7 +202,7 @@ def test_fit_learns_and_forgets(model, y):
     fitted = clone(model).fit(X, y)
     assert fitted.score(X, y) > 0.75
     again = clone(model).fit(X[::2], TWO[::2]).fit(X, y)
-    assert saved(again) == saved(fitted)
+    assert file_bytes(again) == file_bytes(fitted)
 
 
 @each_regressor
@@ -219,7 +219,9 @@ def test_regression_learns(model):
 @each_classifier
 def test_the_order_of_the_documents_is_irrelevant(model):
     order = np.random.default_rng(1).permutation(120)
-    assert saved(clone(model).fit(X[order], THREE[order])) == saved(clone(model).fit(X, THREE))
+    assert file_bytes(clone(model).fit(X[order], THREE[order])) == file_bytes(
+        clone(model).fit(X, THREE)
+    )
 
 
 @each_classifier
@@ -247,7 +249,7 @@ def test_threads_are_irrelevant(model):
     with always_threads():
         models = [clone(model).set_params(n_threads=n).fit(X, THREE) for n in (1, 2, 4)]
         answers = [m.decision_function(X) for m in models]
-    assert len({saved(m) for m in models}) == 1
+    assert len({file_bytes(m) for m in models}) == 1
     assert all(same(a, answers[0]) for a in answers)
 
 
@@ -294,12 +296,12 @@ def test_a_corpus_brings_its_labels():
 
 
 def test_terms_are_matched_by_name():
-    model = reloaded(BayesPAClassifier(random_state=0).fit(corpus(), TWO))
+    model = reload(BayesPAClassifier(random_state=0).fit(corpus(), TWO))
     moved = Corpus.from_matrix(np.abs(X).round(3)[:, ::-1], vocabulary=list("fedcba"))
     np.testing.assert_array_equal(model.predict(moved), model.predict(corpus()))
     frame = pd.DataFrame(np.abs(X).round(3)[:, ::-1], columns=list("fedcba"))
     np.testing.assert_array_equal(model.predict(frame), model.predict(corpus()))
-    framed = reloaded(BayesPAClassifier(random_state=0).fit(frame, TWO))
+    framed = reload(BayesPAClassifier(random_state=0).fit(frame, TWO))
     assert framed.feature_names_in_.tolist() == list("fedcba")
     np.testing.assert_array_equal(framed.predict(corpus()), framed.predict(frame))
 
@@ -392,7 +394,7 @@ def test_a_callback_that_fails_loses_no_document(monkeypatch):
     assert (model.n_iter_, model.pending_.n_docs) == (12, 97)
     whole = BayesPAClassifier(batch_size=10).partial_fit(X, TWO)
     assert same_weights(
-        reloaded(model).set_params(callbacks=None).partial_fit(X[-3:], TWO[-3:]), whole
+        reload(model).set_params(callbacks=None).partial_fit(X[-3:], TWO[-3:]), whole
     )
 
 
@@ -544,7 +546,7 @@ def test_callbacks_and_time_end_training():
 )
 def test_classes_keep_their_type_in_files(y):
     model = BayesPAClassifier(random_state=0).fit(X, y)
-    back = reloaded(model)
+    back = reload(model)
     assert same(back.classes_, model.classes_)
     assert same(back.predict(X), model.predict(X))
 

@@ -57,7 +57,7 @@ def test_labels_are_summed_out_exactly():
 def test_token_scores_are_posteriors_of_labels_given_the_topics():
     links, alpha = np.random.default_rng(2).dirichlet(np.ones(3), 2), np.array([0.4, 1.3])
     post = frozen(links, alpha)
-    pairs = scores.met_pairs(csr_array(np.array([[2.0, 0, 1, 0]])), post)
+    pairs = scores.pairs_with_labels(csr_array(np.array([[2.0, 0, 1, 0]])), post)
     found = scores.infer(post, pairs, EACH)
     n = scores.member_topics(post, 0, pairs, EACH)[0]
     theta = (n + alpha) / (n + alpha).sum()
@@ -88,7 +88,7 @@ def test_dependency_with_one_topic_is_labelled_lda_with_a_frequency_prior(corpus
         term_label=deep.labels_.term_label, beta=deep.labels_.beta, alpha=prior, n_labels=8,
         label_docs=n.astype(float), links=np.zeros((0, 8)), link_alpha=np.zeros(0),
     )  # fmt: skip
-    pairs = scores.met_pairs(corpus[:20].counts, flat)
+    pairs = scores.pairs_with_labels(corpus[:20].counts, flat)
     wanted = scores.infer(flat, pairs, EACH).scores
     np.testing.assert_allclose(deep.decision_function(corpus[:20]), wanted, rtol=1e-6)
 
@@ -109,7 +109,7 @@ def test_topics_that_are_labels_are_labelled_lda():
     post, flat = frozen(np.eye(3), alpha), frozen(np.zeros((0, 3)), np.zeros(0))
     np.testing.assert_allclose(post.topics[0], phi_of(flat), rtol=1e-6)
     counts = csr_array(np.array([[8.0, 0, 1, 3], [0, 6, 1, 0]]))
-    pairs = scores.met_pairs(counts, post)
+    pairs = scores.pairs_with_labels(counts, post)
     a, b = (scores.infer(p, pairs, EACH).scores for p in (post, flat))
     np.testing.assert_allclose(a, b, atol=0.02)  # both are near the same fixed point
 
@@ -221,7 +221,7 @@ def test_the_way_to_score_is_decided_on_documents_held_out(corpus):
     for way in ("tokens", "document"):
         post = trial.labels_.with_mix(0.0, way)
         _, judged = tuned(post, task.only(held), EACH, None)
-        pairs = scores.met_pairs(corpus[held].counts, post)
+        pairs = scores.pairs_with_labels(corpus[held].counts, post)
         shares = scores.label_shares(judged, scores.infer(judged, pairs, EACH))
         truth = corpus[held].labels.toarray()
         given = np.zeros_like(truth)

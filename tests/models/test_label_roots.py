@@ -11,11 +11,11 @@ from tests.reference import label_stream as twin
 
 from bayou import FastDependencyLDA, LabeledHDP, LabeledLDA, StackedHDP
 from bayou.data.synthetic_labels import sample_dependency_lda
-from bayou.inference.labels import allowed, training
+from bayou.inference.labels import assignments, training
 from bayou.metrics.multilabel import micro_auc
 from bayou.models import labeled_hdp
 from bayou.run.shards import Workers
-from bayou.testing.cases import reloaded
+from bayou.testing.cases import reload
 
 EACH = Workers(1).each
 SHORT = {"n_sweeps": 12, "n_kept": 6, "random_state": 0}
@@ -51,13 +51,13 @@ def test_labels_of_tokens_have_their_posterior(greedy):
     """Greedy training has that of labels equally likely, whatever the root does."""
     beta, b1, b0 = 0.5, 1.4, 0.9
     counts, own = tiny()
-    data = allowed.prepare(counts, allowed.own(own))
+    data = assignments.prepare(counts, assignments.own_labels(own))
     p = SimpleNamespace(
         beta=beta, alpha=None, concentration=b1, root_concentration=b0, n_sweeps=10**9, n_kept=1
     )
     prior = training.priors(3, 3, p, boost=0.0, greedy=greedy)
     state = labeled_hdp.init(data, p, 1, 1)
-    chains = (allowed.chain_counts(state.z[0], state.kept[0], data, prior),)
+    chains = (assignments.chain_counts(state.z[0], state.kept[0], data, prior),)
     seen, n = Counter(), 12_000
     for _ in range(n):
         state = labeled_hdp.sweep(state, chains, data, prior, p, 1, EACH)
@@ -84,7 +84,7 @@ def test_stacked_topics_are_asymmetric_and_survive_files(corpus):
     assert 1 <= model.n_used_ <= 6
     scores = model.decision_function(corpus[120:])
     assert micro_auc(corpus[120:].labels, scores) > 0.8
-    np.testing.assert_array_equal(reloaded(model).decision_function(corpus[120:]), scores)
+    np.testing.assert_array_equal(reload(model).decision_function(corpus[120:]), scores)
 
 
 def test_one_topic_follows_the_frequency_of_labels(corpus):

@@ -11,7 +11,7 @@ import bayou
 from bayou import LDA, Corpus, DataError, ModelFileError
 from bayou.data import FractionalCountsWarning, container
 from bayou.inference.lda import fast
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 CORPUS, TOPICS = block_corpus()
 INFERENCES = ["fast", "gibbs", "snapshot", "mh"]
@@ -85,7 +85,7 @@ def test_a_callback_stops_training(inference):
 def test_callbacks_that_return_nothing_change_nothing():
     seen = []
     told = LDA(n_topics=3, callbacks=[seen.append, lambda info: None], random_state=0).fit(CORPUS)
-    assert saved(told) == saved(LDA(n_topics=3, random_state=0).fit(CORPUS))
+    assert file_bytes(told) == file_bytes(LDA(n_topics=3, random_state=0).fit(CORPUS))
     assert len(seen) == told.n_iter_
     scores = [info.score for info in seen if not np.isnan(info.score)]
     np.testing.assert_array_equal(scores, told.scores_)
@@ -200,7 +200,7 @@ def test_progress_goes_to_standard_error(capfd):
     assert capfd.readouterr() == ("", "")
     shown = LDA(n_topics=2, n_sweeps=3, random_state=0, progress=True).fit(CORPUS)
     assert capfd.readouterr().out == ""
-    assert saved(shown) == saved(quiet)
+    assert file_bytes(shown) == file_bytes(quiet)
 
 
 # -- the door ------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_an_overfit_is_rescued_by_the_sampler_and_can_be_resumed_there(tmp_path)
         _noise(), checkpoint=path, checkpoint_every=3
     )
     resumed = LDA(**shared).fit(_noise(), checkpoint=path, checkpoint_every=3)
-    assert saved(resumed) == saved(whole)
+    assert file_bytes(resumed) == file_bytes(whole)
 
 
 def test_checkpoints_are_written_as_often_as_asked(tmp_path):
@@ -329,7 +329,7 @@ def test_a_finished_checkpoint_gives_the_model_again(tmp_path):
     shared = {"n_topics": 3, "inference": "mh", "n_sweeps": 20, "random_state": 0}
     path = tmp_path / "checkpoint"
     first = LDA(**shared).fit(CORPUS, checkpoint=path)
-    assert saved(LDA(**shared).fit(CORPUS, checkpoint=path)) == saved(first)
+    assert file_bytes(LDA(**shared).fit(CORPUS, checkpoint=path)) == file_bytes(first)
 
 
 @pytest.mark.parametrize("inference", ["fast", "mh"])
@@ -352,7 +352,7 @@ def test_checkpoints_of_something_else_are_refused(inference, tmp_path):
         bayou.load(path)
     assert path.read_bytes() == before
     running = LDA(**shared, n_threads=2, callbacks=[print], max_time=1e9)
-    assert saved(running.fit(CORPUS, checkpoint=path)) == saved(model)
+    assert file_bytes(running.fit(CORPUS, checkpoint=path)) == file_bytes(model)
 
 
 @pytest.mark.parametrize("inference", ["gibbs", "mh", "fast"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayou import OnlineMedHDPClassifier, OnlineMedLDAClassifier
-from bayou.testing.cases import reloaded
+from bayou.testing.cases import reload
 
 SHORT = {"n_topics": 2, "random_state": 0, "n_threads": 1, "batch_size": 8, "tf": "none"}
 ROWS = np.tile(np.array([[3, 0, 1, 0], [0, 2, 0, 1]], np.float32), (8, 1))
@@ -26,7 +26,7 @@ def test_counts_grow_beyond_what_single_precision_holds(model):
     grown = model.state_.scale * model.state_.raw.sum(dtype=np.float64) - before
     assert grown == pytest.approx(3 * ROWS.sum(), rel=1e-6)
     assert model.state_.topic.sum() - before == pytest.approx(grown, rel=1e-6)
-    again = reloaded(model)
+    again = reload(model)
     np.testing.assert_array_equal(again.state_.raw, model.state_.raw)
     np.testing.assert_array_equal(
         again.partial_fit(ROWS, Y).state_.raw, model.partial_fit(ROWS, Y).state_.raw

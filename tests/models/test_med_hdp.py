@@ -7,7 +7,7 @@ from tests.models.test_online_med_lda import COUNTS, NUMBERS, SEVERAL, TARGETS, 
 
 from bayou import MedHDPClassifier, MedHDPRegressor, ModelFileError, load
 from bayou.data import container
-from bayou.testing.cases import always_threads, reloaded, same, saved
+from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 SHORT = {"n_topics": 3, "random_state": 0, "n_threads": 1, "n_sweeps": 12, "n_kept": 4}
 
@@ -33,7 +33,7 @@ def test_how_many_topics_there_are():
     lo, hi = model.n_topics_interval(0.9)
     assert 1 <= lo <= hi
     assert model.n_topics_interval(1.0)[1] == model.n_topics_course_[15:].max()
-    again = reloaded(model)
+    again = reload(model)
     assert again.n_topics_interval() == (lo, hi)
     assert again.topic_ids_.tolist() == model.topic_ids_.tolist()
     with pytest.raises(ValueError, match="level must be"):
@@ -54,7 +54,7 @@ def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
     stop.fit(COUNTS, THREE, checkpoint=path, checkpoint_every=3)
     assert stop.n_iter_ == 7
     rest = MedHDPClassifier(**SHORT).fit(COUNTS, THREE, checkpoint=path)
-    assert saved(rest) == saved(whole)
+    assert file_bytes(rest) == file_bytes(whole)
     with pytest.raises(ModelFileError, match="other"):
         MedHDPClassifier(**SHORT, gamma=2.0).fit(COUNTS, THREE, checkpoint=path)
 
@@ -62,7 +62,9 @@ def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
 def test_threads_are_irrelevant():
     model = MedHDPClassifier(**SHORT)
     with always_threads():
-        files = {saved(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 3)}
+        files = {
+            file_bytes(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 3)
+        }
     assert len(files) == 1
 
 
@@ -79,7 +81,7 @@ def test_odd_documents():
 def test_labels_shape_the_topics_and_several_labels_work():
     several = MedHDPClassifier(**SHORT).fit(COUNTS, SEVERAL)
     assert several.predict(COUNTS).shape == (160, 3)
-    assert same(several.predict(COUNTS), reloaded(several).predict(COUNTS))
+    assert same(several.predict(COUNTS), reload(several).predict(COUNTS))
 
 
 def test_ceiling():

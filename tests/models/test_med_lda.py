@@ -12,7 +12,7 @@ from bayou.data import FractionalCountsWarning
 from bayou.data.errors import MissingTargetsWarning
 from bayou.data.synthetic import sample_med_lda
 from bayou.inference.margin.chains import member_seed
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 SHORT = {"n_topics": 4, "n_sweeps": 8, "n_kept": 3, "random_state": 0}
 CLASSES, _ = sample_med_lda(120, 4, 50, n_classes=3, beta=0.05, seed=1)
@@ -274,10 +274,10 @@ def test_threads_change_nothing(extra, one_vs_all):
         if "n_chains" in extra:
             pytest.skip("one-vs-all has its own chains")
         extra = extra | {"multi_class": "one-vs-all"}
-    first = saved(MedLDAClassifier(**SHORT | extra, n_threads=1).fit(CLASSES))
+    first = file_bytes(MedLDAClassifier(**SHORT | extra, n_threads=1).fit(CLASSES))
     for n_threads in (2, 4, 4):
         again = MedLDAClassifier(**SHORT | extra, n_threads=n_threads).fit(CLASSES)
-        assert saved(again.set_params(n_threads=1)) == first
+        assert file_bytes(again.set_params(n_threads=1)) == first
 
 
 @each_kind
@@ -286,7 +286,7 @@ def test_files_give_the_model_back(extra, tmp_path):
         model = MedLDAClassifier(**SHORT | extra).fit(corpus)
         model.save(tmp_path / "m")
         back = bayou.load(tmp_path / "m")
-        assert saved(back) == saved(model)
+        assert file_bytes(back) == file_bytes(model)
         for name in ("predict", "predict_proba", "decision_function", "transform"):
             np.testing.assert_array_equal(getattr(back, name)(corpus), getattr(model, name)(corpus))
         assert back.classes_.dtype.kind == model.classes_.dtype.kind
@@ -309,7 +309,7 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(extra, tmp_path):
     stopped = MedLDAClassifier(**SHORT | extra, callbacks=lambda info: info.step == 6)
     assert stopped.fit(CLASSES, checkpoint=path, checkpoint_every=4).n_iter_ == 6
     resumed = MedLDAClassifier(**SHORT | extra).fit(CLASSES, checkpoint=path)
-    assert saved(resumed) == saved(whole)
+    assert file_bytes(resumed) == file_bytes(whole)
     with pytest.raises(ModelFileError, match="written with other data"):
         MedLDAClassifier(**SHORT | extra).fit(CLASSES[::-1], checkpoint=path)
     y = codes(CLASSES)

@@ -10,7 +10,7 @@ from bayou.data import container
 from bayou.data.synthetic import sample_lda
 from bayou.inference.hdp import root
 from bayou.models.online_hdp import BIRTHS, HYBRID
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 CORPUS, TOPICS = block_corpus()
 INFERENCES = [HYBRID, BIRTHS]
@@ -80,7 +80,7 @@ def test_partial_fit_cuts_what_it_is_given_into_batches(inference):
     at_once, piecewise = model_of(**given).partial_fit(CORPUS), model_of(**given)
     for lo in (0, 100, 200):
         piecewise.partial_fit(CORPUS[lo : lo + 100])
-    assert saved(at_once) == saved(piecewise)
+    assert file_bytes(at_once) == file_bytes(piecewise)
     assert at_once.state_.step == 3
 
 
@@ -89,7 +89,7 @@ def test_a_loaded_stream_goes_on_bit_for_bit(inference, tmp_path):
     model = model_of(inference=inference).partial_fit(CORPUS[:120])
     model.save(tmp_path / "m")
     other = load(tmp_path / "m").partial_fit(CORPUS[120:])
-    assert saved(other) == saved(model.partial_fit(CORPUS[120:]))
+    assert file_bytes(other) == file_bytes(model.partial_fit(CORPUS[120:]))
     assert other.n_topics_ == model.n_topics_
 
 

@@ -16,7 +16,7 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.synthetic_labels import sample_dependency_lda
 from bayou.metrics import progressive
 from bayou.metrics.multilabel import micro_auc
-from bayou.testing.cases import reloaded, saved
+from bayou.testing.cases import file_bytes, reload
 
 MODELS = [
     OnlineLabeledLDA(batch_size=20, random_state=0),
@@ -55,7 +55,7 @@ def test_partial_fit_learns_all_that_it_is_given(corpus, monkeypatch):
     ends = {"max_time": 1e-9, "callbacks": lambda _: True}
     short = OnlineLabeledLDA(batch_size=20, random_state=0, **ends).partial_fit(X, y)
     assert (short.state_.n_seen, short.pending_.n_docs) == (140, 10)
-    assert saved(short) == saved(whole)
+    assert file_bytes(short) == file_bytes(whole)
 
 
 def test_a_callback_that_fails_loses_no_document(corpus, monkeypatch):
@@ -72,7 +72,7 @@ def test_a_callback_that_fails_loses_no_document(corpus, monkeypatch):
         model.partial_fit(X, y)
     assert (model.state_.n_seen, model.pending_.n_docs) == (20, 130)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
-    again = reloaded(model).set_params(callbacks=None).partial_fit(X[:1], y[:1])
+    again = reload(model).set_params(callbacks=None).partial_fit(X[:1], y[:1])
     whole.partial_fit(X[:1], y[:1])
     assert (again.state_.n_seen, again.pending_.n_docs) == (140, 11)
     np.testing.assert_array_equal(again.decision_function(X), whole.decision_function(X))
@@ -89,7 +89,7 @@ def test_streams_may_be_cut_anywhere(model, corpus):
         one = clone(model)
         for lo in range(0, 70, size):
             one.partial_fit(X[lo : lo + size], y[lo : lo + size])
-        files.append(saved(one))
+        files.append(file_bytes(one))
     assert files[0] == files[1] == files[2]
 
 
@@ -167,9 +167,9 @@ def test_labels_may_come_in_any_batch(model, corpus):
     model.add_labels(["announced"])
     assert model.classes_.tolist()[-1] == "announced"
     assert model.decision_function(X[:2])[:, -1] == pytest.approx([0, 0], abs=0.02)
-    back = reloaded(model)
+    back = reload(model)
     assert back.classes_.tolist() == model.classes_.tolist()
-    assert saved(back.partial_fit(X[53:90], y[53:90])) == saved(
+    assert file_bytes(back.partial_fit(X[53:90], y[53:90])) == file_bytes(
         model.partial_fit(X[53:90], y[53:90])
     )
 
@@ -191,7 +191,7 @@ def test_labels_are_removed_merged_and_split(model, corpus):
     model.partial_fit(X[:5], [[names[2]]] * 5)  # comes again, as another
     assert len(set(model.label_ids_.tolist())) == len(model.classes_)
     assert ids[2] not in model.label_ids_.tolist()
-    assert saved(reloaded(model)) == saved(model)
+    assert file_bytes(reload(model)) == file_bytes(model)
 
 
 @pytest.mark.parametrize(

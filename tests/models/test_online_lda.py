@@ -8,7 +8,7 @@ from tests.reference.blocks import block_corpus, matched_hellinger
 
 from bayou import LDA, Corpus, DataError, OnlineLDA, load
 from bayou.data import FractionalCountsWarning
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 CORPUS, TOPICS = block_corpus()
 INFERENCES = ["scvb0", "hybrid"]
@@ -101,23 +101,23 @@ def test_partial_fit_cuts_what_it_is_given_into_batches():
     piecewise = OnlineLDA(**shared)
     for lo in (0, 100, 200):
         piecewise.partial_fit(CORPUS[lo : lo + 100])
-    assert saved(at_once) == saved(piecewise)
+    assert file_bytes(at_once) == file_bytes(piecewise)
     assert at_once.state_.step == 3
 
 
 def test_partial_fit_goes_on_after_fit_and_fit_begins_again():
     model = OnlineLDA(n_topics=3, random_state=0, n_passes=1).fit(CORPUS)
-    once = saved(model)
+    once = file_bytes(model)
     assert model.partial_fit(CORPUS[:10]).state_.n_seen == 250
-    assert saved(model.fit(CORPUS)) == once
+    assert file_bytes(model.fit(CORPUS)) == once
 
 
 def test_memory_does_not_grow():
     model = OnlineLDA(n_topics=3, random_state=0).partial_fit(CORPUS)
-    size = len(saved(model))
+    size = len(file_bytes(model))
     for _ in range(5):
         model.partial_fit(CORPUS)
-    assert abs(len(saved(model)) - size) < 200  # numbers in the manifest get longer
+    assert abs(len(file_bytes(model)) - size) < 200  # numbers in the manifest get longer
 
 
 def test_alpha_is_learned_along_the_way():
@@ -160,7 +160,7 @@ def test_an_error_leaves_a_stream_whole(inference):
     model = OnlineLDA(**shared).partial_fit(CORPUS[:120])
     with pytest.raises(RuntimeError, match="stop here"):
         model.set_params(callbacks=fail).partial_fit(CORPUS[120:])
-    assert saved(model.partial_fit(CORPUS[200:])) is not None
+    assert file_bytes(model.partial_fit(CORPUS[200:])) is not None
     same = OnlineLDA(**shared).partial_fit(CORPUS[:200]).partial_fit(CORPUS[200:])
     np.testing.assert_array_equal(model.components_, same.components_)
 
@@ -171,7 +171,7 @@ def test_other_terms_are_matched_by_name_or_dropped():
     moved = np.hstack([CORPUS.counts.toarray()[100:, ::-1], np.ones((140, 1))])
     names = [*list(CORPUS.vocabulary)[::-1], "new"]
     model.partial_fit(Corpus.from_matrix(moved, vocabulary=names))
-    assert saved(model) == saved(twin.partial_fit(CORPUS[100:]))
+    assert file_bytes(model) == file_bytes(twin.partial_fit(CORPUS[100:]))
     with pytest.raises(DataError, match="has 5 terms, OnlineLDA was fitted on 30"):
         model.partial_fit(Corpus.from_matrix(np.ones((2, 5))))
 
@@ -181,7 +181,7 @@ def test_a_loaded_stream_does_not_share_the_file(tmp_path):
     model.save(tmp_path / "m")
     before = (tmp_path / "m").read_bytes()
     load(tmp_path / "m").partial_fit(CORPUS)
-    assert (tmp_path / "m").read_bytes() == before == saved(model)
+    assert (tmp_path / "m").read_bytes() == before == file_bytes(model)
 
 
 def test_fractional_counts():

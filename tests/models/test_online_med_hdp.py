@@ -17,7 +17,7 @@ from tests.models.test_online_med_lda import (
 
 from bayou import ModelFileError, OnlineMedHDPClassifier, OnlineMedHDPRegressor, load
 from bayou.data import MissingTargetsWarning, container
-from bayou.testing.cases import always_threads, reloaded, same, saved
+from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 SHORT = {"n_topics": 3, "random_state": 0, "n_threads": 1}
 CLASSIFIERS = [
@@ -37,7 +37,7 @@ def test_streams_may_be_cut_anywhere(model, kind):
     classes = np.arange(3) if kind == "several" else np.unique(y)
     whole = streamed(model, y, [], classes=classes)
     for cuts in ([1], [5, 37, 90]):
-        assert saved(streamed(model, y, cuts, classes=classes)) == saved(whole)
+        assert file_bytes(streamed(model, y, cuts, classes=classes)) == file_bytes(whole)
 
 
 @each_classifier
@@ -46,15 +46,17 @@ def test_a_stream_through_a_file_in_the_middle_of_a_batch(model):
     for lo, hi in ((0, 45), (45, 103), (103, 160)):
         for one in (whole, cut):
             one.partial_fit(COUNTS[lo:hi], THREE[lo:hi], classes=np.unique(THREE))
-        cut = reloaded(cut)
-        assert saved(cut) == saved(whole)
+        cut = reload(cut)
+        assert file_bytes(cut) == file_bytes(whole)
         assert same(cut.predict_proba(COUNTS), whole.predict_proba(COUNTS))
 
 
 @each_classifier
 def test_threads_are_irrelevant(model):
     with always_threads():
-        files = {saved(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 3)}
+        files = {
+            file_bytes(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 3)
+        }
     assert len(files) == 1
 
 
@@ -66,7 +68,7 @@ def test_classes_may_come_late(model):
     late.partial_fit(COUNTS[order[:n]], THREE[order[:n]], classes=["ant", "bee", "dog"])
     late.partial_fit(COUNTS[order[n:]], THREE[order[n:]], classes=["cow"])
     early.partial_fit(COUNTS[order], THREE[order], classes=["ant", "bee", "cow", "dog"])
-    assert saved(late) == saved(early)
+    assert file_bytes(late) == file_bytes(early)
 
 
 @each_classifier

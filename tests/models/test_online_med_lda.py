@@ -18,7 +18,7 @@ from bayou import (
 )
 from bayou.data import MissingTargetsWarning, container
 from bayou.inference.margin import online_refit, online_state, online_stream
-from bayou.testing.cases import always_threads, reloaded, same, saved
+from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 
 def planted(n_docs, seed):
@@ -74,7 +74,7 @@ def test_partial_fit_learns_all_that_it_is_given(monkeypatch):
     short = clone(whole).set_params(max_time=1e-9, callbacks=lambda _: True)
     short.partial_fit(COUNTS, THREE)
     assert (short.state_.n_seen, short.pending_.n_docs) == (160, 0)
-    assert saved(short) == saved(whole)
+    assert file_bytes(short) == file_bytes(whole)
 
 
 def test_a_callback_that_fails_loses_no_document(monkeypatch):
@@ -90,7 +90,7 @@ def test_a_callback_that_fails_loses_no_document(monkeypatch):
         short.partial_fit(COUNTS, THREE)
     assert (short.state_.n_seen, short.pending_.n_docs) == (16, 144)
     np.testing.assert_array_equal(short.predict_proba(COUNTS), whole.predict_proba(COUNTS))
-    again = reloaded(short).set_params(callbacks=None).partial_fit(COUNTS[:1], THREE[:1])
+    again = reload(short).set_params(callbacks=None).partial_fit(COUNTS[:1], THREE[:1])
     whole.partial_fit(COUNTS[:1], THREE[:1])
     assert (again.state_.n_seen, again.pending_.n_docs) == (160, 1)
     np.testing.assert_array_equal(again.predict_proba(COUNTS), whole.predict_proba(COUNTS))
@@ -103,7 +103,7 @@ def test_streams_may_be_cut_anywhere(model, kind):
     classes = np.arange(3) if kind == "several" else np.unique(y)
     whole = streamed(model, y, [], classes=classes)
     for cuts in ([1], [5, 37, 90], list(range(1, 40))):
-        assert saved(streamed(model, y, cuts, classes=classes)) == saved(whole)
+        assert file_bytes(streamed(model, y, cuts, classes=classes)) == file_bytes(whole)
 
 
 @each_regressor
@@ -111,7 +111,7 @@ def test_streams_of_numbers_may_be_cut_anywhere(model):
     whole = streamed(model, NUMBERS, [])
     for cuts in ([1], [5, 37, 90]):
         cut = streamed(model, NUMBERS, cuts)
-        assert saved(cut) == saved(whole)
+        assert file_bytes(cut) == file_bytes(whole)
         assert same(cut.predict(COUNTS), whole.predict(COUNTS))
 
 
@@ -122,15 +122,17 @@ def test_a_stream_through_a_file_in_the_middle_of_a_batch(model):
         hi = {0: 45, 45: 103, 103: 160}[lo]
         whole.partial_fit(COUNTS[lo:hi], THREE[lo:hi], classes=np.unique(THREE))
         cut.partial_fit(COUNTS[lo:hi], THREE[lo:hi], classes=np.unique(THREE))
-        cut = reloaded(pickle.loads(pickle.dumps(cut)))
-        assert saved(cut) == saved(whole)
+        cut = reload(pickle.loads(pickle.dumps(cut)))
+        assert file_bytes(cut) == file_bytes(whole)
         assert same(cut.predict_proba(COUNTS), whole.predict_proba(COUNTS))
 
 
 @each_classifier
 def test_threads_are_irrelevant(model):
     with always_threads():
-        files = {saved(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 2, 3)}
+        files = {
+            file_bytes(clone(model).set_params(n_threads=n).fit(COUNTS, THREE)) for n in (1, 2, 3)
+        }
     assert len(files) == 1
 
 
@@ -145,7 +147,7 @@ def test_classes_may_come_late(model):
     late.partial_fit(COUNTS[rest], THREE[rest], classes=["cow"])
     early.partial_fit(COUNTS[order], THREE[order], classes=["ant", "bee", "cow", "dog"])
     assert late.classes_.tolist() == ["ant", "bee", "cow", "dog"]
-    assert saved(late) == saved(early)
+    assert file_bytes(late) == file_bytes(early)
     assert same(late.decision_function(COUNTS), early.decision_function(COUNTS))
 
 
@@ -158,7 +160,7 @@ def test_two_classes_may_become_three(model):
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     assert before.ndim == 1
     assert model.decision_function(COUNTS).shape == (160, 3)
-    assert reloaded(model).predict(COUNTS).tolist() == model.predict(COUNTS).tolist()
+    assert reload(model).predict(COUNTS).tolist() == model.predict(COUNTS).tolist()
 
 
 @each_classifier
@@ -276,7 +278,7 @@ def test_labels_of_several_may_come_late():
     late.partial_fit(COUNTS[order[:n]], SEVERAL[order[:n], :2], classes=["a", "b"])
     late.partial_fit(COUNTS[order[n:]], SEVERAL[order[n:]], classes=["a", "b", "c"])
     early.partial_fit(COUNTS[order], SEVERAL[order], classes=["a", "b", "c"])
-    assert saved(late) == saved(early)
+    assert file_bytes(late) == file_bytes(early)
 
 
 def test_predicting_between_calls_changes_nothing():
@@ -285,7 +287,7 @@ def test_predicting_between_calls_changes_nothing():
         for model in (quiet, asked):
             model.partial_fit(COUNTS[lo : lo + 10], THREE[lo : lo + 10], classes=np.unique(THREE))
         asked.predict_proba(COUNTS[:3])
-    assert saved(quiet) == saved(asked)
+    assert file_bytes(quiet) == file_bytes(asked)
 
 
 def test_explanations_add_up():
@@ -345,11 +347,11 @@ def test_an_error_leaves_the_stream_as_it_was():
     model = OnlineMedLDAClassifier(**SHORT).partial_fit(
         COUNTS[:70], THREE[:70], classes=np.unique(THREE)
     )
-    before = saved(model)
+    before = file_bytes(model)
     for y in (["emu"] * 10, THREE[:9]):
         with pytest.raises(ValueError):
             model.partial_fit(COUNTS[:10], y)
-    assert saved(model) == before
+    assert file_bytes(model) == before
 
 
 @pytest.mark.parametrize(

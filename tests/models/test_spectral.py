@@ -16,7 +16,7 @@ from bayou import (
 from bayou.data import DoubtWarning
 from bayou.data.synthetic import sample_lda, sample_mixture
 from bayou.metrics import matched_l1
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 WEIGHTS = [0.5, 0.3, 0.2]
 CORPUS, TRUTH = sample_mixture(3000, 3, 60, doc_length=30, weights=WEIGHTS, seed=4)
@@ -69,7 +69,7 @@ def test_a_stream_may_be_cut_anywhere(mode, half_life):
         cut = SpectralLeader(n_topics=3, random_state=0, **settings)
         for lo in range(0, 300, size):
             cut.partial_fit(corpus[lo : lo + size])
-        assert saved(cut) == saved(whole)
+        assert file_bytes(cut) == file_bytes(whole)
     assert whole.state_.n_seen == 300
 
 

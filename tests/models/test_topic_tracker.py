@@ -12,7 +12,7 @@ from bayou.data import ModelFileError
 from bayou.datasets import load_corpus, make_news
 from bayou.inference.tracking import lineage
 from bayou.inference.tracking.history import LINEAGE, Alert
-from bayou.testing.cases import saved
+from bayou.testing.cases import file_bytes
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def measured(counts):
     tokens = counts.sum(axis=0)
     share, n_terms = tokens / tokens.sum(), len(counts)
     rows = counts.astype(np.float32)
-    return lineage.Measured(rows, np.arange(n_terms), n_terms, tokens, share, share, share)
+    return lineage.TopicMeasures(rows, np.arange(n_terms), n_terms, tokens, share, share, share)
 
 
 def test_topics_that_are_equal_in_two_slices_are_merged_into_the_larger():
@@ -169,7 +169,9 @@ def test_a_topic_whose_words_another_one_has_taken_is_merged_and_not_asleep():
     def judged(now, memory=memory):
         counts = np.zeros((10, 3))
         counts[:, 1], counts[8:, 2] = now, 300.0
-        return lineage.absorbed(state._replace(memory=memory), measured(counts), [asleep], 200.0)
+        return lineage.find_absorptions(
+            state._replace(memory=memory), measured(counts), [asleep], 200.0
+        )
 
     (event,), gone = judged(np.full(10, 60.0))  # topic 1 speaks of both now
     assert (event.kind, event.id, event.other, gone) == ("merged", 0, 1, [0])
@@ -356,7 +358,7 @@ def test_batches_do_not_matter_when_documents_come_in_order(news):
     for at in range(0, 300, 37):
         model.partial_fit(corpus[at : at + 37])
     assert model.n_waiting_ > 0
-    assert saved(model.flush()) == saved(whole)
+    assert file_bytes(model.flush()) == file_bytes(whole)
 
 
 def test_late_documents_and_a_clock_that_goes_backwards():
@@ -378,7 +380,7 @@ def test_resume_is_bit_for_bit(tmp_path, news):
         if hasattr(cut, "state_"):
             cut.save(tmp_path / "model.bayou")
             cut = bayou.load(tmp_path / "model.bayou")
-    assert saved(cut.flush()) == saved(whole.flush())
+    assert file_bytes(cut.flush()) == file_bytes(whole.flush())
     assert [a.to_json() for a in cut.alerts()] == [a.to_json() for a in whole.alerts()]
 
 
@@ -529,7 +531,7 @@ def test_alerts_are_a_table_json_lines_and_calls(news):
 def test_results_do_not_depend_on_threads(news):
     corpus = news[0][:200]
     files = {
-        saved(
+        file_bytes(
             TopicTracker(n_topics=4, n_sweeps=5, slice_by=50, random_state=0, n_threads=n).fit(
                 corpus
             )

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.reference import chains as twin
 
-from bayou.multilabel.orders import Chain, drawn_chain, frequency_order, search, similarity
+from bayou.multilabel.orders import LabelOrder, draw_order, frequency_order, search, similarity
 
 
 def chain(order, size=1, inside_out=False):
-    return Chain(np.array(order), size, inside_out)
+    return LabelOrder(np.array(order), size, inside_out)
 
 
 def plain(c):
@@ -21,7 +21,7 @@ def plain(c):
 @pytest.mark.parametrize("inside_out", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 9])
 def test_previous_equals_its_twin(size, inside_out):
-    c = drawn_chain(7, (size,), inside_out, 3, 5)
+    c = draw_order(7, (size,), inside_out, 3, 5)
     expected = twin.previous(*plain(c))
     for position, label in enumerate(c.order.tolist()):
         assert c.previous(position).tolist() == sorted(expected[label])
@@ -31,7 +31,7 @@ def test_previous_equals_its_twin(size, inside_out):
 
 @pytest.mark.parametrize("inside_out", [False, True])
 def test_similarity_equals_its_twin(inside_out):
-    drawn = [drawn_chain(6, (1, 2, 3, 4), inside_out, 0, i) for i in range(12)]
+    drawn = [draw_order(6, (1, 2, 3, 4), inside_out, 0, i) for i in range(12)]
     for a, b in itertools.combinations(drawn, 2):
         assert similarity(a, b) == pytest.approx(twin.similarity(plain(a), plain(b)))
         assert similarity(a, b) == similarity(b, a)

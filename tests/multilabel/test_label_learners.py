@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 
-from bayou.multilabel.learners import Constant, fit_label, joined, label_probability
+from bayou.multilabel.learners import Constant, fit_label, join_features, label_probability
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -14,12 +14,12 @@ def test_joined_keeps_form_and_type(dtype):
     X, labels = np.ones((3, 2), dtype), np.array([[1], [0], [1]], np.int8)
     expected = [[1, 1, 1], [1, 1, 0], [1, 1, 1]]
     for beside in (labels, sparse.csr_array(labels)):
-        dense, thin = joined(X, beside), joined(sparse.csr_array(X), beside)
+        dense, thin = join_features(X, beside), join_features(sparse.csr_array(X), beside)
         assert dense.dtype == thin.dtype == dtype
         assert sparse.issparse(thin)
         np.testing.assert_array_equal(dense, expected)
         np.testing.assert_array_equal(thin.toarray(), expected)
-    assert joined(X, labels[:, :0]) is X
+    assert join_features(X, labels[:, :0]) is X
 
 
 def test_probabilities_margins_and_answers():

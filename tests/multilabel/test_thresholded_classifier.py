@@ -24,7 +24,7 @@ from bayou.multilabel import (
     SCut,
     ThresholdRegression,
 )
-from bayou.multilabel.thresholded import dealt_folds
+from bayou.multilabel.thresholded import deal_folds
 
 OWN_RULE = "predict follows the rule, not the larger probability"
 
@@ -106,7 +106,7 @@ def test_scores_are_held_out(data):
     """A classifier that knows its training documents by heart gives the rule nothing to cheat with."""
     X, Y = data
     model = ThresholdedClassifier(KNeighborsClassifier(1), RCut(), cv=3, random_state=0).fit(X, Y)
-    splits = dealt_folds(sparse.csr_array(Y), 3, model.seed_)
+    splits = deal_folds(sparse.csr_array(Y), 3, model.seed_)
     scores = np.zeros(Y.shape)
     for use, rest in splits:
         scores[rest] = KNeighborsClassifier(1).fit(X[use], Y[use]).predict(X[rest])
@@ -144,16 +144,16 @@ def test_processes_change_nothing(data):
 def test_folds_share_out_rare_labels():
     Y = np.zeros((30, 3), int)
     Y[:6, 0], Y[3:21, 1] = 1, 1
-    folds = dealt_folds(sparse.csr_array(Y), 3, 0)
+    folds = deal_folds(sparse.csr_array(Y), 3, 0)
     assert sorted(np.concatenate([rest for _, rest in folds]).tolist()) == list(range(30))
     for use, rest in folds:
         assert not set(use) & set(rest)
         assert Y[rest].sum(axis=0).tolist()[0] == 2
         assert len(rest) == 10
     four = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 10)
-    for _, rest in dealt_folds(sparse.csr_array(four), 5, 0):
+    for _, rest in deal_folds(sparse.csr_array(four), 5, 0):
         assert four[rest].sum(axis=0).tolist() == [4, 4]
-    other = dealt_folds(sparse.csr_array(Y), 3, 1)
+    other = deal_folds(sparse.csr_array(Y), 3, 1)
     assert any((a[1] != b[1]).any() for a, b in zip(folds, other, strict=True))
 
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from bayou.data import DataError
-from bayou.multilabel.wrapping import label_scores, read_truth, seeded
+from bayou.multilabel.wrapping import label_scores, read_truth, seed_clone
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y")
@@ -36,13 +36,13 @@ def test_labels_in_every_form():
 
 def test_open_seeds_follow_from_ours():
     plain = LogisticRegression()
-    assert seeded(plain, 1, 0, 0) is not plain
+    assert seed_clone(plain, 1, 0, 0) is not plain
     tree = DecisionTreeClassifier()
-    seeds = {seeded(tree, s, i, j).random_state for s in (1, 2) for i in (0, 1) for j in (0, 1)}
+    seeds = {seed_clone(tree, s, i, j).random_state for s in (1, 2) for i in (0, 1) for j in (0, 1)}
     assert len(seeds) == 8
-    assert seeded(tree, 1, 2, 3).random_state == seeded(tree, 1, 2, 3).random_state
-    assert seeded(DecisionTreeClassifier(random_state=9), 1, 0, 0).random_state == 9
-    deep = seeded(make_pipeline(StandardScaler(), DecisionTreeClassifier()), 1, 0, 0)
+    assert seed_clone(tree, 1, 2, 3).random_state == seed_clone(tree, 1, 2, 3).random_state
+    assert seed_clone(DecisionTreeClassifier(random_state=9), 1, 0, 0).random_state == 9
+    deep = seed_clone(make_pipeline(StandardScaler(), DecisionTreeClassifier()), 1, 0, 0)
     assert isinstance(deep[-1].random_state, int)
 
 

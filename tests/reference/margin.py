@@ -216,7 +216,7 @@ def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
     tokens = documents.Tokens(np.asarray(indptr, np.int64), np.asarray(terms, np.uint32))
     n_docs = len(indptr) - 1
     termptr, at = gibbs.index_terms(tokens, n_terms)
-    return gibbs.Chain(
+    return gibbs.MarginChain(
         tokens=tokens, ids=np.arange(n_docs, dtype=np.uint64), rho=np.asarray(rho, np.float32),
         termptr=termptr, at=at, cuts=np.linspace(0, n_docs, n_blocks + 1).astype(np.int64),
         y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=gibbs.LOSSES[loss],

@@ -12,8 +12,8 @@ from bayou import Corpus, TopicTracker, load
 from bayou.data.calendar import NEVER
 from bayou.report import TrackData, render_track
 from bayou.report.findings import findings
+from bayou.report.slice_names import SliceNames
 from bayou.report.track_page import headline, table_rows
-from bayou.report.when import When
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +151,9 @@ def test_without_dates_slices_have_numbers():
 def test_slices_of_several_years_do_not_reach_beyond_the_documents(data):
     span = tuple(int(np.datetime64(day, "us").astype(int)) for day in ("1790-01-08", "2020-02-04"))
     names = ["1790–1794", "2020–2024"]
-    assert When.of("5 years", span).whole(names, 2) == "1790 to 2020"
-    assert When.of("2 weeks", span).during("2020-01-06") == "In the 2 weeks from 2020-01-06"
-    assert When.of(500, span).during("2020-01-06") == "In the slice from 2020-01-06"
+    assert SliceNames.of("5 years", span).whole(names, 2) == "1790 to 2020"
+    assert SliceNames.of("2 weeks", span).during("2020-01-06") == "In the 2 weeks from 2020-01-06"
+    assert SliceNames.of(500, span).during("2020-01-06") == "In the slice from 2020-01-06"
 
 
 def test_a_small_first_slice_is_doubted_in_the_report(ages, data):

@@ -14,7 +14,7 @@ from tests.run.toy import Clock, Killed, interrupted, lines, outcome, rows, run,
 
 from bayou.data import DataError, ModelFileError
 from bayou.data.records import Options
-from bayou.data.streams.files import Files, Reading
+from bayou.data.streams.files import Files, ReadSettings
 from bayou.data.streams.folder import Folder
 from bayou.data.streams.items import Recent
 from bayou.data.streams.sinks import JsonLines
@@ -51,7 +51,7 @@ def docs(tmp_path):
 def whole(tmp_path, docs):
     folder = tmp_path / "whole"
     folder.mkdir()
-    return outcome(folder, run(folder, Files([docs], Reading())))
+    return outcome(folder, run(folder, Files([docs], ReadSettings())))
 
 
 def test_it_may_end_before_and_after_every_single_step(tmp_path, docs, whole, monkeypatch):
@@ -61,11 +61,11 @@ def test_it_may_end_before_and_after_every_single_step(tmp_path, docs, whole, mo
         with monkeypatch.context() as patched:
             Clock(patched, at, STEPS)
             try:
-                run(folder, Files([docs], Reading()))
+                run(folder, Files([docs], ReadSettings()))
                 break  # it came to its end before its time
             except Killed:
                 pass
-        assert outcome(folder, run(folder, Files([docs], Reading()))) == whole
+        assert outcome(folder, run(folder, Files([docs], ReadSettings()))) == whole
     assert at > 100
 
 
@@ -73,7 +73,7 @@ def test_it_may_end_again_and_again(tmp_path, docs, whole, monkeypatch):
     folder = tmp_path / "torn"
     folder.mkdir()
     toy, killed = interrupted(
-        monkeypatch, random.Random(1), 60, STEPS, lambda: run(folder, Files([docs], Reading()))
+        monkeypatch, random.Random(1), 60, STEPS, lambda: run(folder, Files([docs], ReadSettings()))
     )
     assert killed > 5
     assert outcome(folder, toy) == whole
@@ -89,7 +89,7 @@ def test_when_checkpoints_are_written_does_not_matter(tmp_path, docs, whole):
     for i, way in enumerate(ways):
         folder = tmp_path / str(i)
         folder.mkdir()
-        assert outcome(folder, run(folder, Files([docs], Reading()), **way)) == whole
+        assert outcome(folder, run(folder, Files([docs], ReadSettings()), **way)) == whole
 
 
 def test_every_document_once_and_the_dead_aside(tmp_path, docs, whole):
@@ -108,16 +108,16 @@ def test_every_document_once_and_the_dead_aside(tmp_path, docs, whole):
 def test_more_documents_go_on_where_the_others_ended(tmp_path, docs):
     folder = tmp_path / "grown"
     folder.mkdir()
-    run(folder, Files([docs], Reading()))
+    run(folder, Files([docs], ReadSettings()))
     with open(docs, "a") as file:
         file.write('{"id": "late", "text": "late"}\n')
-    toy = run(folder, Files([docs], Reading()))
+    toy = run(folder, Files([docs], ReadSettings()))
     assert toy.n_learned == 43
     assert rows(folder)[-1] | {"said": ""} == {"n": 43, "id": "late", "said": ""}
 
 
 def test_old_checkpoints_are_pruned(tmp_path, docs):
-    run(tmp_path, Files([docs], Reading()), keep=2)
+    run(tmp_path, Files([docs], ReadSettings()), keep=2)
     names = sorted(p.name for p in (tmp_path / "state").iterdir() if p.suffix == ".bayou")
     assert len(names) == 2
     assert names[-1] == "checkpoint-0000000012.bayou"
@@ -132,7 +132,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, docs, whole, damage):
         n[0] += 1
         return n[0] > 5
 
-    run(folder, Files([docs], Reading()), stopped=stopped)
+    run(folder, Files([docs], ReadSettings()), stopped=stopped)
     newest = max((folder / "state").glob("checkpoint-*"))
     data = bytearray(newest.read_bytes())
     if damage == "flipped":
@@ -140,7 +140,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, docs, whole, damage):
     newest.write_bytes({"empty": b"", "truncated": bytes(data[:-9])}.get(damage, bytes(data)))
     (folder / "state" / ".checkpoint-0000000009.bayou.1-0.tmp").write_bytes(b"half")
     said = []
-    toy = run(folder, Files([docs], Reading()), told=said.append)
+    toy = run(folder, Files([docs], ReadSettings()), told=said.append)
     assert outcome(folder, toy) == whole
     assert len(said) == 1
     assert newest.name in said[0]
@@ -148,11 +148,11 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, docs, whole, damage):
 
 
 def test_where_all_checkpoints_are_damaged_it_says_so(tmp_path, docs):
-    run(tmp_path, Files([docs], Reading()))
+    run(tmp_path, Files([docs], ReadSettings()))
     for path in (tmp_path / "state").glob("checkpoint-*"):
         path.write_bytes(b"")
     with pytest.raises(ModelFileError, match="none of the 3 checkpoints"):
-        run(tmp_path, Files([docs], Reading()), told=lambda text: None)
+        run(tmp_path, Files([docs], ReadSettings()), told=lambda text: None)
 
 
 @pytest.mark.parametrize("when", range(1, 14))
@@ -175,8 +175,8 @@ def test_a_full_disk_costs_nothing_but_the_time_until_there_is_room(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full(os.fsync))
         with pytest.raises(OSError, match="No space"):
-            run(folder, Files([docs], Reading()))
-    assert outcome(folder, run(folder, Files([docs], Reading()))) == whole
+            run(folder, Files([docs], ReadSettings()))
+    assert outcome(folder, run(folder, Files([docs], ReadSettings()))) == whole
 
 
 def test_a_clock_that_goes_backwards(tmp_path, docs, whole, monkeypatch):
@@ -189,10 +189,10 @@ def test_a_clock_that_goes_backwards(tmp_path, docs, whole, monkeypatch):
     monkeypatch.setattr(time, "time", backwards)
     folder = tmp_path / "clock"
     folder.mkdir()
-    run(folder, Files([docs], Reading()), every_docs=None, every_seconds=0.0)
+    run(folder, Files([docs], ReadSettings()), every_docs=None, every_seconds=0.0)
     for path in (folder / "state").glob("checkpoint-*"):
         os.utime(path, (0, int(path.name[-12:-6])))
-    toy = run(folder, Files([docs], Reading()))
+    toy = run(folder, Files([docs], ReadSettings()))
     assert outcome(folder, toy) == whole
 
 
@@ -200,7 +200,7 @@ def test_documents_told_twice_are_left_out(tmp_path):
     path = tmp_path / "docs.jsonl"
     names = ["a", "b", "a", "c", "b", "d", "a", "e", "e", "f", "a"]
     path.write_text("".join(json.dumps({"id": x, "text": x}) + "\n" for x in names))
-    toy = run(tmp_path, Files([str(path)], Reading()), remember=3, block=2)
+    toy = run(tmp_path, Files([str(path)], ReadSettings()), remember=3, block=2)
     assert [row["id"] for row in rows(tmp_path)] == ["a", "b", "c", "d", "a", "e", "f"]
     assert toy.n_learned == 7
 
@@ -209,7 +209,7 @@ def test_documents_without_an_id_are_never_repeats(tmp_path):
     path = tmp_path / "docs.jsonl"
     ids = [{"id": 2}, {}, {"id": "4"}, {}, {}, {"id": None}, {"id": None}, {"id": 2}]
     path.write_text("".join(json.dumps({"text": "x"} | x) + "\n" for x in ids))
-    toy = run(tmp_path, Files([str(path)], Reading()), remember=100)
+    toy = run(tmp_path, Files([str(path)], ReadSettings()), remember=100)
     assert toy.n_learned == 7
     assert [row["id"] for row in rows(tmp_path)] == [2, 2, "4", 4, 5, 6, 7]
 
@@ -222,10 +222,10 @@ def test_what_is_remembered_does_not_depend_on_interruptions(tmp_path, monkeypat
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
     other.mkdir()
-    done = outcome(one, run(one, Files([str(path)], Reading()), remember=15, block=5))
+    done = outcome(one, run(one, Files([str(path)], ReadSettings()), remember=15, block=5))
     toy, killed = interrupted(
         monkeypatch, draw, 100, STEPS,
-        lambda: run(other, Files([str(path)], Reading()), remember=15, block=5),
+        lambda: run(other, Files([str(path)], ReadSettings()), remember=15, block=5),
     )  # fmt: skip
     assert killed
     assert outcome(other, toy) == done
@@ -253,40 +253,40 @@ def test_one_process_at_a_time(tmp_path, docs):
 def test_a_stream_is_not_mixed_with_another(tmp_path, docs):
     other = tmp_path / "other.jsonl"
     other.write_text(lines(1)[0] + "\n")
-    run(tmp_path, Files([docs], Reading()))
+    run(tmp_path, Files([docs], ReadSettings()))
     with pytest.raises(DataError, match=r"begun with other settings \(source "):
-        run(tmp_path, Files([str(other)], Reading()))
+        run(tmp_path, Files([str(other)], ReadSettings()))
     folder = tmp_path / "else"
     folder.mkdir()
     (folder / "out.jsonl").write_text("mine\n")
     with pytest.raises(DataError, match="holds rows already"):
-        run(folder, Files([docs], Reading()))
+        run(folder, Files([docs], ReadSettings()))
     assert (folder / "out.jsonl").read_text() == "mine\n"
 
 
 def test_rows_that_are_gone_are_missed(tmp_path, docs):
-    run(tmp_path, Files([docs], Reading()))
+    run(tmp_path, Files([docs], ReadSettings()))
     (tmp_path / "out.jsonl").write_text("")
     with pytest.raises(DataError, match="bring it back"):
-        run(tmp_path, Files([docs], Reading()))
+        run(tmp_path, Files([docs], ReadSettings()))
 
 
 def test_a_stream_of_nothing_but_rubbish_is_a_mistake(tmp_path):
     path = tmp_path / "docs.jsonl"
     path.write_text('{"body": "x"}\n' * 99)
-    assert run(tmp_path, Files([str(path)], Reading())).n_learned == 0
+    assert run(tmp_path, Files([str(path)], ReadSettings())).n_learned == 0
     assert len(rows(tmp_path, "dead.jsonl")) == 99
     path.write_text('{"body": "x"}\n' * 150)
     folder = tmp_path / "all"
     folder.mkdir()
     with pytest.raises(DataError, match=r"first 100 records are all unusable .*no text"):
-        run(folder, Files([str(path)], Reading()), block=200)
+        run(folder, Files([str(path)], ReadSettings()), block=200)
 
 
 def test_a_stream_without_documents(tmp_path):
     path = tmp_path / "docs.jsonl"
     path.write_text("")
-    assert run(tmp_path, Files([str(path)], Reading())).n_learned == 0
+    assert run(tmp_path, Files([str(path)], ReadSettings())).n_learned == 0
 
 
 def test_a_stop_leaves_the_last_whole_block(tmp_path, docs, whole):
@@ -297,10 +297,10 @@ def test_a_stop_leaves_the_last_whole_block(tmp_path, docs, whole):
         n[0] += 1
         return n[0] > 3
 
-    toy = run(folder, Files([docs], Reading()), stopped=stopped, block=16, every_docs=None)
+    toy = run(folder, Files([docs], ReadSettings()), stopped=stopped, block=16, every_docs=None)
     assert 0 < toy.n_learned < 42
     assert toy.n_learned % 16 == 0
-    toy = run(folder, Files([docs], Reading()), block=16)
+    toy = run(folder, Files([docs], ReadSettings()), block=16)
     assert toy.n_learned == 42
 
 
@@ -331,7 +331,7 @@ def test_a_folder_read_twice_gives_each_file_once(tmp_path, monkeypatch):
 
 
 def test_figures(tmp_path, docs):
-    loop, _ = stream(tmp_path, Files([docs], Reading()))
+    loop, _ = stream(tmp_path, Files([docs], ReadSettings()))
     seen = []
     loop.reported = lambda: seen.append(loop.gauges.line())
     loop.alert()
@@ -365,7 +365,9 @@ def test_documents_that_wait_for_a_block_are_told(tmp_path, docs):
         n[0] += 1
         return n[0] > 1
 
-    loop, toy = stream(tmp_path, Files([docs], Reading(follow=True)), stopped=stopped, block=64)
+    loop, toy = stream(
+        tmp_path, Files([docs], ReadSettings(follow=True)), stopped=stopped, block=64
+    )
     loop.reported = lambda: seen.append((loop.gauges.line(), loop.gauges.text()))
     loop.run()
     loop.journal.close()

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayou.data import DataError
 from bayou.data.streams.sinks import JsonLines
-from bayou.run.ingest import Ingest, Policy, Work
+from bayou.run.ingest import Ingest, IngestWork, Policy
 from bayou.run.journal import Journal
 
 
@@ -57,7 +57,7 @@ def opened(folder, source, journal, sinks, stopped, policy):
     sinks = [JsonLines(str(Path(folder, "out.jsonl")))] if sinks is None else list(sinks)
     sinks.append(JsonLines(str(Path(folder, "dead.jsonl"))))
     how = {"block": 4, "every_docs": 4, "every_seconds": None} | policy
-    work = Work(toy.read, toy.answer, toy.learn, toy.contents, toy.figures)
+    work = IngestWork(toy.read, toy.answer, toy.learn, toy.contents, toy.figures)
     loop = Ingest(source, sinks, journal, work, Policy(**how), {"source": source.name}, stopped)
     loop.open(kept)
     return loop, toy

@@ -18,7 +18,7 @@ def rank_of_truth(kind, seed):
         8, N_TERMS, doc_length=10, alpha=ALPHA, gamma=GAMMA, beta=BETA, seed=seed
     )
     tokens = Tokens(*corpus.tokens())
-    prior = franchise.Prior(ALPHA, GAMMA, 0.0, BETA)
+    prior = franchise.FranchisePrior(ALPHA, GAMMA, 0.0, BETA)
     given = franchise.make_corpus(tokens, N_TERMS, kind)
     chain = franchise.start(given, 4, prior, seed)
     drawn = []

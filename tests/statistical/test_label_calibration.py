@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from tests.kernels.labels.test_label_sweep import laid_out, prior_of
 
-from bayou.inference.labels import allowed as part
+from bayou.inference.labels import assignments as part
 from bayou.inference.labels import cells
 from bayou.kernels.labels import links as label_links
 from bayou.run.shards import Workers
@@ -109,9 +109,9 @@ def test_documents_of_a_stream_are_drawn_from_their_posterior(greedy):
     lay = cells.lay_out(batch, N_TERMS, N_LABELS)
     terms = np.repeat(batch.pairs.terms, np.diff(lay.entryptr))
     prior = np.zeros(0) if greedy else ALPHA
-    how = cells.Local(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
+    how = cells.SharingSettings(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
     weight = phi[lay.entry_labels, terms].astype(np.float32)
-    _, held = cells.shared(weight, lay, how, (5, 3), Workers(1).each)
+    _, held = cells.share_tokens(weight, lay, how, (5, 3), Workers(1).each)
     drawn = held[THIN - 1 :: THIN, batch.label_ptr[:-1]]
     several = np.diff(batch.label_ptr) > 1  # one label alone is no question
     ties = rng.random((len(drawn) + 1, n_docs))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from bayou._version import __version__
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame, moved, refuse_texts
+from bayou.data.counts import is_frame, move_columns, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 from bayou.run.loop import Callback
@@ -99,7 +99,7 @@ class Estimator(BaseEstimator):
             if corpus.vocabulary == mine or list(corpus.vocabulary) == list(mine):
                 return corpus
             columns = np.array([mine.get(term, -1) for term in corpus.vocabulary])
-            counts = moved(corpus.counts, columns, len(mine))
+            counts = move_columns(corpus.counts, columns, len(mine))
             return replace(corpus, counts=counts, vocabulary=mine)
         if corpus.n_terms != self.n_features_in_:
             raise DataError(

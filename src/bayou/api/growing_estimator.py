@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayou.api.online_supervised import OnlineSupervised
 from bayou.data.checks import check_growth, number, whole
 from bayou.inference.margin import growth
-from bayou.inference.margin.growth import Growth
+from bayou.inference.margin.growth import TopicGrowth
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,5 +58,5 @@ class GrowingOnline(OnlineSupervised, abstract=True):
     def _n_topics(self, p: SimpleNamespace) -> int:
         return len(self.state_.topic) if hasattr(self, "state_") else int(p.n_topics)
 
-    def _growth(self, p: SimpleNamespace) -> Growth:
-        return Growth(float(p.alpha), float(p.gamma), int(p.max_topics), float(p.min_tokens))
+    def _growth(self, p: SimpleNamespace) -> TopicGrowth:
+        return TopicGrowth(float(p.alpha), float(p.gamma), int(p.max_topics), float(p.min_tokens))

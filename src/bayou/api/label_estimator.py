@@ -96,9 +96,9 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
     def _shares(self, X: Any) -> tuple[csr_array, F64]:
         """Documents as counts, and shares of their labels; rows sum to one."""
         check_is_fitted(self)
-        counts = features.damped(self._corpus(X, reset=False).counts, self.tf)
+        counts = features.damp_counts(self._corpus(X, reset=False).counts, self.tf)
         with Workers(self.n_threads) as workers:
-            pairs = scores.met_pairs(counts, self.labels_)
+            pairs = scores.pairs_with_labels(counts, self.labels_)
             found = scores.infer(self.labels_, pairs, workers.each)
         return counts, scores.label_shares(self.labels_, found)
 
@@ -133,10 +133,10 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
         Rows sum to one; a row depends on that row alone. Documents without known terms get the prior.
         """
         check_is_fitted(self)
-        counts = features.damped(self._corpus(X, reset=False).counts, self.tf)
+        counts = features.damp_counts(self._corpus(X, reset=False).counts, self.tf)
         post = self.labels_
         with Workers(self.n_threads) as workers:
-            pairs = scores.met_pairs(counts, post)
+            pairs = scores.pairs_with_labels(counts, post)
             if not post.n_topics:
                 return scores.infer(post, pairs, workers.each).scores
             return proportions(scores.member_topics(post, 0, pairs, workers.each), post.link_alpha)
@@ -151,8 +151,8 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
         """
         check_is_fitted(self)
         corpus, post = self._corpus(X, reset=False), self.labels_
-        counts = features.damped(corpus.counts, self.tf)
-        pairs = scores.met_pairs(counts, post)
+        counts = features.damp_counts(corpus.counts, self.tf)
+        pairs = scores.pairs_with_labels(counts, post)
         with Workers(self.n_threads) as workers:
             found = scores.infer(post, pairs, workers.each)
         shares = scores.label_shares(post, found)
@@ -218,4 +218,4 @@ class LabelEstimator(Classifies, TopicEstimator, abstract=True):
         """Documents and what is known of their labels."""
         corpus = self._corpus(X, reset=True)
         labels = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
-        return Task(features.damped(corpus.counts, self.tf), labels, corpus.vocabulary)
+        return Task(features.damp_counts(corpus.counts, self.tf), labels, corpus.vocabulary)

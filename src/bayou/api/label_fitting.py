@@ -16,10 +16,10 @@ from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.thresholds import CardinalityRegression, SCut
 from bayou.inference.thresholds.rule import top_labels
-from bayou.kernels.rng import HELD_OUT, key, shuffled
+from bayou.kernels.rng import HELD_OUT, key, permutation
 from bayou.metrics.multilabel import macro_scores, micro_auc, micro_scores
 from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
-from bayou.results.label_response import LabelResponse, fitted_sigmoid
+from bayou.results.label_response import LabelResponse, fit_sigmoid
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
 from bayou.run.loop import Info
@@ -60,7 +60,7 @@ def held_out(task: Task, share: float, seed: int) -> tuple[I64, I64]:
     """Documents to learn from and, with labels, to decide with; none of those where there are few."""
     known = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0)
     n_held = min(int(share * len(known)), _MOST_HELD) if len(known) >= _FEW else 0
-    order = known[shuffled(len(known), np.uint64(key(seed, HELD_OUT, 0, 0)))]
+    order = known[permutation(len(known), np.uint64(key(seed, HELD_OUT, 0, 0)))]
     rest = np.setdiff1d(np.arange(task.counts.shape[0]), order[:n_held])
     return rest, np.sort(order[:n_held])
 
@@ -75,7 +75,7 @@ def tuned(
     """
     several = post.n_topics and task.labels.kind == MULTI_LABEL
     use = np.flatnonzero(np.diff(task.labels.indicator.indptr) > 0) if several else np.zeros(0, int)
-    pairs = scores.met_pairs(task.counts, post)
+    pairs = scores.pairs_with_labels(task.counts, post)
     ways, truth = SCORES if scoring == AUTO and len(use) else (post.score,), task.labels.indicator
     found = [_mixed(post.with_mix(0.0, way), pairs, each, mix, truth, use) for way in ways]
     if len(found) == 1:
@@ -92,7 +92,7 @@ def _mixed(
     use = use[
         np.linspace(0, len(use) - 1, min(len(use), _MOST_RANKED // truth.shape[1] + 1)).astype(int)
     ]
-    some, few = csr_array(truth[use]), scores.Found(*(x[use] for x in found))
+    some, few = csr_array(truth[use]), scores.LabelScores(*(x[use] for x in found))
 
     def auc(w: float) -> float:
         return float(micro_auc(some, scores.label_shares(post.with_mix(w), few)))
@@ -125,7 +125,7 @@ def respond(task: Task, rule: str, shares: F64, judged: Task) -> LabelResponse:
     if of.kind != MULTI_LABEL:
         return LabelResponse(kind=of.kind, classes=of.classes, thresholds=none, term_weights=none)
     truth = judged.labels.indicator
-    slope, offset = fitted_sigmoid(shares, truth)
+    slope, offset = fit_sigmoid(shares, truth)
     plain = LabelResponse(
         kind=of.kind,
         classes=of.classes,
@@ -221,7 +221,7 @@ class Run:
             sweeps(state),
             callbacks=self._callbacks if last else (),
             after=saver.after,
-            stopped=saver.stopped,
+            stopped=saver.save_on_stop,
             max_time=self._max_time,
         )
         return state

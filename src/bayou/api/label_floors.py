@@ -7,19 +7,19 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from bayou.api.label_fitting import Run, Sweeps
-from bayou.data.checks import check_kept, check_n_topics, optional
-from bayou.inference.labels import allowed, links, training
+from bayou.data.checks import check_averaged_sweeps, check_n_topics, optional
+from bayou.inference.labels import assignments, links, training
 from bayou.run.loop import Info
 
 
 class Work(NamedTuple):
     """What sweeps share: documents, priors, and the counts that follow from a state."""
 
-    data: allowed.Data
-    prior: allowed.Prior
-    link: links.Link
-    counts: training.Counts
-    floors: tuple[links.Floor, ...]
+    data: assignments.LabelData
+    prior: assignments.LabelPrior
+    link: links.LinkData
+    counts: training.LabelCounts
+    floors: tuple[links.LinkChain, ...]
 
 
 class Floors(NamedTuple):
@@ -38,13 +38,13 @@ def check_floors(p: SimpleNamespace) -> None:
     training.check(p)
     if p.n_topics is not None:
         check_n_topics(p.n_topics)
-    check_kept(p)
+    check_averaged_sweeps(p)
     optional("mix", p.mix, 0.0, 1.0)
 
 
 def train_floors(
     floors: Floors,
-    plan: tuple[allowed.Data, allowed.Prior, links.Link],
+    plan: tuple[assignments.LabelData, assignments.LabelPrior, links.LinkData],
     p: SimpleNamespace,
     n_chains: int,
     run: Run,
@@ -59,7 +59,7 @@ def train_floors(
 
     def sweeps(first: Any) -> Sweeps[Any]:
         counts = training.counts_of(first, data, prior, run.each)
-        upstairs = links.floors(first.link_z, first.link_kept, data, link, counts)
+        upstairs = links.link_chains(first.link_z, first.link_kept, data, link, counts)
         found.append(Work(data, prior, link, counts, upstairs))
 
         def step(state: Any) -> tuple[Any, Info | None]:

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api.label_estimator import LabelEstimator
 from bayou.data.checks import number
 from bayou.data.errors import DataError
-from bayou.data.label_forms import BINARY, MULTI_CLASS, MULTI_LABEL, listed_classes
+from bayou.data.label_forms import BINARY, MULTI_CLASS, MULTI_LABEL, class_array
 from bayou.inference.labels import documents, open_set
 from bayou.inference.labels.documents import Documents
-from bayou.inference.labels.state import State
+from bayou.inference.labels.state import LabelStreamState
 from bayou.inference.lda.arrays import I64
 
 
@@ -30,24 +30,26 @@ class LabelSet(LabelEstimator, abstract=True):
         A number for each label, never given twice: a label that was removed and comes again has another.
     """
 
-    def _hold(self, state: State, pending: Documents, names: dict[int, Any], several: bool) -> None:
+    def _hold(
+        self, state: LabelStreamState, pending: Documents, names: dict[int, Any], several: bool
+    ) -> None:
         """Everything known, the documents that wait, and labels by number."""
-        self.state_: State = state
+        self.state_: LabelStreamState = state
         self.pending_: Documents = pending
         self._label_names: dict[int, Any] = names
         self._several: bool = several
 
-    def _current(self) -> State:
+    def _current(self) -> LabelStreamState:
         """What is known with the documents that wait."""
         raise TypeError(f"{type(self).__name__} does not say what it knows")
 
-    def _kind(self, state: State) -> str:
+    def _kind(self, state: LabelStreamState) -> str:
         return MULTI_LABEL if self._several else BINARY if state.n_labels == 2 else MULTI_CLASS
 
-    def _classes(self, state: State) -> NDArray[Any]:
+    def _classes(self, state: LabelStreamState) -> NDArray[Any]:
         if not state.n_labels:
             raise DataError("no document with a label has been learned yet; give some")
-        return listed_classes([self._label_names[i] for i in state.ids.tolist()])
+        return class_array([self._label_names[i] for i in state.ids.tolist()])
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -73,24 +75,24 @@ class LabelSet(LabelEstimator, abstract=True):
         fresh = [self._named(name) for name in names if name not in known]
         self.state_ = self._with_labels(self.state_, np.array(fresh, np.int64))
 
-    def _with_labels(self, state: State, fresh: I64) -> State:
+    def _with_labels(self, state: LabelStreamState, fresh: I64) -> LabelStreamState:
         """Columns for labels that have none."""
         if not len(fresh):
             return state
         source = np.concatenate([np.arange(state.n_labels), np.full(len(fresh), -1)])
-        return self._in_order(open_set.arranged(state, source, fresh))
+        return self._in_order(open_set.arrange_labels(state, source, fresh))
 
-    def _in_order(self, state: State) -> State:
+    def _in_order(self, state: LabelStreamState) -> LabelStreamState:
         """Labels in the order of their numbers, which is that of coming; classes as they are sorted."""
         by = state.ids if self._several else [self._label_names[i] for i in state.ids.tolist()]
         order = np.argsort(by)
         same = (order == np.arange(len(order))).all()
-        return state if same else open_set.arranged(state, order)
+        return state if same else open_set.arrange_labels(state, order)
 
     def _known_names(self) -> NDArray[Any]:
         """Names of all labels, those of columns first."""
         ids = self.state_.ids.tolist()
-        return listed_classes(
+        return class_array(
             [self._label_names[i] for i in [*ids, *sorted(set(self._label_names) - set(ids))]]
         )
 
@@ -102,7 +104,7 @@ class LabelSet(LabelEstimator, abstract=True):
         Documents that come with a label which is not there yet add it by themselves.
         """
         check_is_fitted(self)
-        self._announce(listed_classes(names).tolist())
+        self._announce(class_array(names).tolist())
         return self
 
     def remove_labels(self, names: Any) -> Self:
@@ -118,7 +120,7 @@ class LabelSet(LabelEstimator, abstract=True):
             raise DataError(f"{n_left} labels would be left; keep one, or two classes")
         for i in self.state_.ids[gone].tolist():
             del self._label_names[i]
-        self.state_ = open_set.removed(self.state_, gone)
+        self.state_ = open_set.remove_labels(self.state_, gone)
         return self
 
     def merge_labels(self, names: Any, into: Any) -> Self:
@@ -146,7 +148,7 @@ class LabelSet(LabelEstimator, abstract=True):
         order = np.array([first, *(i for i in parts.tolist() if i != first)])
         for i in self.state_.ids[order].tolist():
             del self._label_names[i]
-        self.state_ = open_set.merged(self.state_, order, fresh=not own)
+        self.state_ = open_set.merge_labels(self.state_, order, fresh=not own)
         found = (set(self.state_.ids.tolist()) - set(self._label_names)).pop()
         self._label_names[found] = into
         self.state_ = self._in_order(self.state_)
@@ -165,12 +167,12 @@ class LabelSet(LabelEstimator, abstract=True):
         """
         number("noise", noise, 0.0, 1.0)
         self._settle()
-        label, parts = int(self._columns([name])[0]), listed_classes(into).tolist()
+        label, parts = int(self._columns([name])[0]), class_array(into).tolist()
         if len(parts) < 2 or (set(self.classes_.tolist()) - {name}) & set(parts):
             raise DataError("split_label takes two new names or more, none of them taken")
         del self._label_names[int(self.state_.ids[label])]
         first = self.state_.next_id
-        self.state_ = open_set.split(self.state_, label, len(parts), float(noise), self.seed_)
+        self.state_ = open_set.split_label(self.state_, label, len(parts), float(noise), self.seed_)
         self._label_names.update({first + i: part for i, part in enumerate(parts)})
         self.state_ = self._in_order(self.state_)
         return self

@@ -27,7 +27,7 @@ from bayou.inference.margin import passive_aggressive as pa
 from bayou.inference.margin.passive_aggressive import Examples, Weights
 from bayou.results.posterior import unpack_vocabulary
 from bayou.run import batches, checkpoint, loop
-from bayou.run.batches import Cut
+from bayou.run.batches import BatchPlan
 from bayou.run.shards import Workers
 
 _LONGEST = 1e60  # squared length of a row; products of larger ones would not be finite
@@ -133,7 +133,9 @@ class LinearEstimator(Estimator, abstract=True):
         optional("max_time", p.max_time, 1e-30)
         if p.n_threads not in (None, -1):
             whole("n_threads", p.n_threads, 1)
-        p.how = pa.How(p.batch_size, p.variance, *self._loss(), p.n_rounds, p.tol)
+        p.how = pa.PassiveAggressiveSettings(
+            p.batch_size, p.variance, *self._loss(), p.n_rounds, p.tol
+        )
         return p
 
     # -- learning ------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ class LinearEstimator(Estimator, abstract=True):
             return pa.take(examples, order(n)[lo:hi])
 
         self.state_, self.pending_ = begin, pa.no_examples(examples.y)
-        self._learn(p, Cut(len(content), p.batch_size, p.n_passes), chunk, whole=False)
+        self._learn(p, BatchPlan(len(content), p.batch_size, p.n_passes), chunk, whole=False)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples, begin: Weights) -> None:
         """The documents in the order given, behind those that wait for their batch to be full."""
@@ -182,7 +184,7 @@ class LinearEstimator(Estimator, abstract=True):
 
         self.state_ = begin
         try:
-            self._learn(p, Cut(n, p.batch_size), chunk, whole=True)
+            self._learn(p, BatchPlan(n, p.batch_size), chunk, whole=True)
         finally:  # behind what was learned before a callback failed, or the last full mini-batch
             done = min((self.state_.step - begin.step) * p.batch_size, n)
             self.pending_ = chunk(0, done, waiting.n_docs)
@@ -191,7 +193,7 @@ class LinearEstimator(Estimator, abstract=True):
     def _learn(
         self,
         p: SimpleNamespace,
-        cut: Cut,
+        cut: BatchPlan,
         chunk: Callable[[int, int, int], Examples],
         *,
         whole: bool,
@@ -218,14 +220,14 @@ class LinearEstimator(Estimator, abstract=True):
     def _with_terms(self, keep: I64, n_new: int) -> float:
         p = self._checked_parameters()
         both = self.state_, self.pending_
-        self.state_, self.pending_ = columns.moved_weights(
+        self.state_, self.pending_ = columns.move_weights(
             *both, keep, n_new, self._n_columns(), 1.0 / p.variance
         )
         return 0.0
 
     def _current(self) -> Weights:
         """The weights with what the documents of the last, unfinished batch teach."""
-        return batches.shown(self, self._with_pending)
+        return batches.state_with_pending(self, self._with_pending)
 
     def _with_pending(self) -> Weights:
         how = self._checked_parameters().how
@@ -239,7 +241,7 @@ class LinearEstimator(Estimator, abstract=True):
         return len(self.state_.mean)
 
     def _means(self, rows: csr_array) -> F64:
-        weights = pa.shown(self._current())[: self._n_tasks()]
+        weights = pa.predictive_mean(self._current())[: self._n_tasks()]
         return np.asarray(rows @ np.ascontiguousarray(weights.T), np.float64)
 
     def _variances(self, rows: csr_array) -> F64:
@@ -251,14 +253,14 @@ class LinearEstimator(Estimator, abstract=True):
         """Weights, tasks x features."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no coef_ before it is fitted")
-        return pa.shown(self._current())[: self._n_tasks(), : self.n_features_in_].copy()
+        return pa.predictive_mean(self._current())[: self._n_tasks(), : self.n_features_in_].copy()
 
     @property
     def intercept_(self) -> F64:
         """Weight of the constant feature, zeros where there is none."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no intercept_ before it is fitted")
-        constant = pa.shown(self._current())[: self._n_tasks(), self.n_features_in_ :]
+        constant = pa.predictive_mean(self._current())[: self._n_tasks(), self.n_features_in_ :]
         return np.asarray(constant.sum(axis=1), np.float64)
 
     def __sklearn_is_fitted__(self) -> bool:

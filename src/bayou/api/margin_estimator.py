@@ -10,7 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from bayou.api.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
-from bayou.data.checks import check_kept, check_parameters, number, one_of, optional, whole
+from bayou.data.checks import (
+    check_averaged_sweeps,
+    check_parameters,
+    number,
+    one_of,
+    optional,
+    whole,
+)
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import read_labels, read_targets, signs
@@ -47,17 +54,17 @@ class MarginEstimator(SupervisedEstimator, abstract=True):
         """Set topics, priors and chains, once it is known what kind of responses there are."""
         raise TypeError(f"{type(self).__name__} does not say how it is to be run")
 
-    def _start(self, data: chains.Data, p: SimpleNamespace, each: Each) -> Any:
+    def _start(self, data: chains.MarginData, p: SimpleNamespace, each: Each) -> Any:
         """The state before the first sweep."""
         raise TypeError(f"{type(self).__name__} does not say where it begins")
 
-    def _sweep(self, state: Any, data: chains.Data, p: SimpleNamespace, each: Each) -> Any:
+    def _sweep(self, state: Any, data: chains.MarginData, p: SimpleNamespace, each: Each) -> Any:
         """The state after one more sweep."""
         raise TypeError(f"{type(self).__name__} does not say what a sweep is")
 
     def _read_off(
-        self, state: Any, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, second_stage.Evidence]:
+        self, state: Any, data: chains.MarginData, p: SimpleNamespace, each: Each
+    ) -> tuple[Posterior, second_stage.RefitEvidence]:
         """The topics that were learned, and what the second stage learns from."""
         raise TypeError(f"{type(self).__name__} does not say what it has learned")
 
@@ -73,12 +80,12 @@ class MarginEstimator(SupervisedEstimator, abstract=True):
         one_of("tf", p.tf, features.DAMPINGS)
         number("word_residual", p.word_residual, 0.0, 1e6)
         number("variance", p.variance, 1e-12, 1e12)
-        check_kept(p)
+        check_averaged_sweeps(p)
         return p
 
     def _run(
         self, corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, checkpoint: Any, every: int
-    ) -> tuple[chains.Data, second_stage.Evidence]:
+    ) -> tuple[chains.MarginData, second_stage.RefitEvidence]:
         """All sweeps of all chains, and what the second stage learns from."""
         whole("checkpoint_every", every, 1)
         if checkpoint is not None and self.random_state is None:
@@ -104,7 +111,7 @@ class MarginEstimator(SupervisedEstimator, abstract=True):
 
             callbacks = [*bar, *self._callbacks()]
             state = loop.run(
-                state, step, callbacks=callbacks, after=saved.after, stopped=saved.stopped,
+                state, step, callbacks=callbacks, after=saved.after, stopped=saved.save_on_stop,
                 max_time=p.max_time,
             )  # fmt: skip
             self.posterior_, evidence = self._read_off(state, data, p, each)
@@ -166,7 +173,7 @@ class MarginClassifier(TopicClassifier, MarginEstimator, abstract=True):
         cost *= weights_of(sample_weight, corpus.n_docs)[:, None]
         self.seed_ = self._resolve_seed()
         data, seen = self._run(corpus, truth, cost, p, checkpoint, checkpoint_every)
-        plan = second_stage.Plan(
+        plan = second_stage.RefitPlan(
             p.refit,
             1.0 / max(1.0, p.word_residual**2),
             p.word_residual,
@@ -226,11 +233,11 @@ class MarginRegressor(TopicRegressor, MarginEstimator, abstract=True):
         p.loss, p.width = "insensitive", p.epsilon
         self.seed_ = self._resolve_seed()
         cost = p.cost * known * weight[:, None]
-        apart = second_stage.kept_apart(known, self.seed_, p.refit)
+        apart = second_stage.held_out_mask(known, self.seed_, p.refit)
         shown = np.where(apart[:, None], 0.0, cost)
         data, seen = self._run(corpus, truth, shown, p, checkpoint, checkpoint_every)
         strength = 1.0 / second_stage.RIDGE if p.word_residual == 0 else 1.0
-        plan = second_stage.Plan(p.refit, strength, p.word_residual, False, self.seed_)
+        plan = second_stage.RefitPlan(p.refit, strength, p.word_residual, False, self.seed_)
         names = np.arange(values.shape[1])
         seen = seen._replace(cost=cost[data.order].astype(np.float32))
         self.response_ = second_stage.regress(

@@ -16,7 +16,7 @@ from bayou.data.checks import optional
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import growth, merged_classes, read_labels, responses
+from bayou.data.supervision import growth, merge_classes, read_labels, responses
 from bayou.inference.margin import online_refit, online_stream
 from bayou.kernels.margin.response import HINGE
 from bayou.results.response import Response
@@ -83,7 +83,7 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
             self.seed_ = self._resolve_seed()
         else:
             self._check_stream(self._how(p), len(self.state_.mean))
-            every = merged_classes(self._classes, classes, in_order=self.multi_label_)
+            every = merge_classes(self._classes, classes, in_order=self.multi_label_)
             labels = read_labels(
                 y, corpus.n_docs, corpus=own, classes=every, multi_label=self.multi_label_
             )
@@ -153,8 +153,8 @@ class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
         rule, state = self._rule(), self._current()
         if len(state.bend) and rule.kind != "multi-class":  # scores are log-odds as they are
             return replace(rule, slope=np.ones(rule.n_tasks), offset=-rule.intercept)
-        slope, offset = online_stream.calibrated(state, rule.kind, rule.n_tasks)
-        return replace(rule, slope=slope, offset=offset).balanced()
+        slope, offset = online_stream.fit_calibration(state, rule.kind, rule.n_tasks)
+        return replace(rule, slope=slope, offset=offset).balance_border()
 
     def _payload(self) -> dict[str, NDArray[Any]]:
         return super()._payload() | pack_classes(self._classes, self.multi_label_)

@@ -14,15 +14,15 @@ from bayou.api.streamed_labels import StreamedLabels
 from bayou.data.checks import number, optional, whole
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import MULTI_LABEL, Labels, is_indicator
-from bayou.data.supervision import merged_classes, read_labels
+from bayou.data.supervision import merge_classes, read_labels
 from bayou.inference.labels import documents as label_documents
 from bayou.inference.labels import progress
 from bayou.inference.labels import state as label_state
 from bayou.inference.labels.documents import Documents
-from bayou.inference.labels.state import How, State
+from bayou.inference.labels.state import LabelStreamSettings, LabelStreamState
 from bayou.inference.lda import features
 from bayou.run import batches, loop
-from bayou.run.batches import Cut
+from bayou.run.batches import BatchPlan
 from bayou.run.shards import Workers
 
 
@@ -90,7 +90,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
             if names[column] not in place:
                 place[names[column]] = self._named(names[column])
         ids = np.array([place.get(name, -1) for name in names], np.int64)
-        return label_documents.make(features.damped(corpus.counts, self.tf), of, ids)
+        return label_documents.make(features.damp_counts(corpus.counts, self.tf), of, ids)
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         self._learn(
             p,
             how,
-            Cut(n, p.batch_size, p.n_passes),
+            BatchPlan(n, p.batch_size, p.n_passes),
             lambda i, lo, hi: label_documents.take(documents, order(i)[lo:hi]),
             whole=False,
         )
@@ -151,7 +151,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
             self._begin(corpus, labels.kind == MULTI_LABEL, p)
         else:
             self._check_stream(p)
-            every = merged_classes(self._known_names(), classes, in_order=True)
+            every = merge_classes(self._known_names(), classes, in_order=True)
             labels = read_labels(
                 y, corpus.n_docs, corpus=own, classes=every, multi_label=self._several, others=True
             )
@@ -163,7 +163,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         seen = self.state_.n_seen
         try:
             self._learn(
-                p, self._how(p, p.n_docs), Cut(n, p.batch_size),
+                p, self._how(p, p.n_docs), BatchPlan(n, p.batch_size),
                 lambda _, lo, hi: label_documents.take(waiting, np.arange(lo, hi)), whole=True,
             )  # fmt: skip
         finally:
@@ -175,8 +175,8 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
     def _learn(
         self,
         p: SimpleNamespace,
-        how: How,
-        cut: Cut,
+        how: LabelStreamSettings,
+        cut: BatchPlan,
         batch: Callable[[int, int, int], Documents],
         *,
         whole: bool,
@@ -185,7 +185,7 @@ class OnlineLabelEstimator(StreamedLabels, abstract=True):
         name = type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
 
-            def learn(state: State, n: int, first: int, end: int) -> State:
+            def learn(state: LabelStreamState, n: int, first: int, end: int) -> LabelStreamState:
                 for lo, hi in cut.batches(first, end):
                     self.state_ = state = self._step(state, batch(n, lo, hi), how, workers.each)
                 return state

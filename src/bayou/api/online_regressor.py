@@ -15,10 +15,10 @@ from bayou.api.supervised import TopicRegressor
 from bayou.data.checks import optional
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.supervision import bounded, read_targets
+from bayou.data.supervision import check_magnitude, read_targets
 from bayou.inference.lda.arrays import F64
 from bayou.inference.margin import online_refit, online_state, online_stream
-from bayou.inference.margin.online_state import State
+from bayou.inference.margin.online_state import OnlineMarginState
 from bayou.kernels.margin.response import INSENSITIVE
 from bayou.results.response import Response
 from bayou.run.shards import Workers
@@ -45,7 +45,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
         """
         p = self._checked_parameters()
         corpus = self._documents(X, reset=True)
-        targets = bounded(
+        targets = check_magnitude(
             read_targets(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
         )
         examples = self._examples(corpus, targets, sample_weight, p, some=True)
@@ -60,7 +60,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
         first = not hasattr(self, "state_")
         corpus = self._documents(X, reset=first)
         own = corpus if isinstance(X, Corpus) else None
-        targets = bounded(read_targets(y, corpus.n_docs, corpus=own, partial=True))
+        targets = check_magnitude(read_targets(y, corpus.n_docs, corpus=own, partial=True))
         examples = self._examples(corpus, targets, sample_weight, p, some=False)
         if first:
             self.seed_ = self._resolve_seed()
@@ -94,7 +94,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
         state = self._current()
         n, k = state.mean.shape
         centre, deviation = online_state.scaling(state)
-        slope, offset, noise = online_stream.corrected(state, n)
+        slope, offset, noise = online_stream.fit_correction(state, n)
         scale = deviation * slope
         if len(state.bend):
             return self._refitted(state, noise)
@@ -107,7 +107,7 @@ class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
             draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),
         )  # fmt: skip
 
-    def _refitted(self, state: State, noise: F64) -> Response:
+    def _refitted(self, state: OnlineMarginState, noise: F64) -> Response:
         """Weights of the second stage, with the noise of what it predicted of documents to come."""
         n, k = state.mean.shape
         with Workers(1) as workers:

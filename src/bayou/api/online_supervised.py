@@ -25,12 +25,12 @@ from bayou.inference.lda.arrays import F32, I64, Each
 from bayou.inference.margin import batch as online_batch
 from bayou.inference.margin import columns, online, online_settings, online_state, online_stream
 from bayou.inference.margin import passive_aggressive as pa
-from bayou.inference.margin.growth import Growth
-from bayou.inference.margin.online_state import How, State
+from bayou.inference.margin.growth import TopicGrowth
+from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
 from bayou.inference.margin.passive_aggressive import Examples
 from bayou.results.posterior import Posterior, unpack_vocabulary
 from bayou.run import batches, checkpoint, loop
-from bayou.run.batches import Cut
+from bayou.run.batches import BatchPlan
 from bayou.run.shards import Workers
 
 
@@ -103,13 +103,13 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         online_settings.set_floor(p, name, self._unit(p))
         return p
 
-    def _how(self, p: SimpleNamespace) -> How:
+    def _how(self, p: SimpleNamespace) -> OnlineMarginSettings:
         """The settings of a step, once it is known what kind of responses there are."""
-        return online_settings.how_of(
+        return online_settings.step_settings(
             p, self._n_topics(p), self._loss(p), self._growth(p), self._refits()
         )
 
-    def _growth(self, p: SimpleNamespace) -> Growth | None:
+    def _growth(self, p: SimpleNamespace) -> TopicGrowth | None:
         """How topics are born; None where there are as many as were asked for."""
         return None
 
@@ -137,7 +137,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
         return Examples(*parts, counts.data.astype(np.float64), y, costs)
 
-    def _check_stream(self, how: How, n_tasks: int) -> None:
+    def _check_stream(self, how: OnlineMarginSettings, n_tasks: int) -> None:
         """Refuse to go on with parameters that the state was not made for."""
         state, wanted = self.state_, (1 if how.shared else n_tasks) if how.gibbs else 0
         fits = len(state.topic) == len(how.alpha) and bool(state.tables.size) == bool(how.growth)
@@ -156,7 +156,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         order = lru_cache(maxsize=1)(lambda i: batches.order(self.seed_, n, i))
         self.pending_ = pa.no_examples(examples.y)
         self.state_ = online_state.start(self.n_features_in_, examples.y.shape[1], how)
-        cut = Cut(n, p.batch_size, p.n_passes)
+        cut = BatchPlan(n, p.batch_size, p.n_passes)
         self._learn(p, how, cut, lambda i, lo, hi: pa.take(examples, order(i)[lo:hi]), whole=False)
 
     def _learn_more(self, p: SimpleNamespace, examples: Examples) -> None:
@@ -170,7 +170,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         self.pending_ = pa.take(waiting, np.arange(n, waiting.n_docs))
         seen = self.state_.n_seen
         try:
-            cut = Cut(n, p.batch_size)
+            cut = BatchPlan(n, p.batch_size)
             self._learn(
                 p, how, cut, lambda _, lo, hi: pa.take(waiting, np.arange(lo, hi)), whole=True
             )
@@ -182,8 +182,8 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     def _learn(
         self,
         p: SimpleNamespace,
-        how: How,
-        cut: Cut,
+        how: OnlineMarginSettings,
+        cut: BatchPlan,
         batch: Callable[[int, int, int], Examples],
         *,
         whole: bool,
@@ -192,7 +192,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         kind, name = self._posterior_kind()[1], type(self).__name__
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, name) as bar:
 
-            def learn(state: State, n: int, first: int, end: int) -> State:
+            def learn(state: OnlineMarginState, n: int, first: int, end: int) -> OnlineMarginState:
                 now = how._replace(fresh=n == 0)
                 for lo, hi in cut.batches(first, end):
                     # counts change in place: an error later on must not part them from the rest
@@ -211,26 +211,26 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         s, n_terms = self.state_, len(self.state_.raw)
         gone = lda_columns.counts_of(s.raw, s.scale, lda_columns.others(keep, n_terms))
         topic = np.maximum(s.topic - gone, 0.0)
-        self.pending_ = columns.moved_examples(self.pending_, keep, n_terms)
+        self.pending_ = columns.move_examples(self.pending_, keep, n_terms)
         self.state_ = s._replace(
-            raw=lda_columns.moved(s.raw, keep, n_new), topic=topic,
-            seen_in=lda_columns.moved(s.seen_in, keep, n_new),
-            tables=lda_columns.seated(s.tables, s.topic, topic) if len(s.tables) else s.tables,
+            raw=lda_columns.move_rows(s.raw, keep, n_new), topic=topic,
+            seen_in=lda_columns.move_rows(s.seen_in, keep, n_new),
+            tables=lda_columns.limit_tables(s.tables, s.topic, topic) if len(s.tables) else s.tables,
         )  # fmt: skip
         return float(gone.sum())
 
     # -- what is known now ---------------------------------------------------------------------
 
-    def _current(self) -> State:
+    def _current(self) -> OnlineMarginState:
         """The state with what the documents that wait teach."""
         check_is_fitted(self)
-        return batches.shown(self, self._with_pending)
+        return batches.state_with_pending(self, self._with_pending)
 
-    def _with_pending(self) -> State:
+    def _with_pending(self) -> OnlineMarginState:
         p = self._checked_parameters()
         how, state, n = self._how(p), online_state.copy(self.state_), self.pending_.n_docs
         with Workers(1) as workers:
-            for lo, hi in Cut(n, p.batch_size).batches(0, n):
+            for lo, hi in BatchPlan(n, p.batch_size).batches(0, n):
                 some = pa.take(self.pending_, np.arange(lo, hi))
                 state = online.learn(state, some, how, self.seed_, workers.each)
         return state
@@ -257,7 +257,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         """Average topics of documents, from the rows of their own terms alone."""
         state, how = self._current(), self._how(self._checked_parameters())
         terms, places = np.unique(counts.indices, return_inverse=True)
-        damped = features.damped(counts, how.tf)
+        damped = features.damp_counts(counts, how.tf)
         pairs = documents.pairs_of(damped)._replace(terms=places.astype(np.int32))
         rows = online_batch.mean_rows(
             online_state.topics_of(state, how), terms.astype(np.int64), each
@@ -265,7 +265,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         weight = online_state.term_weight(state.mass, state.seen_in[terms], how.idf)
         return online_batch.averages(rows, online_state.prior(state, how), weight, pairs, each)
 
-    def _term_weight(self, state: State) -> F32:
+    def _term_weight(self, state: OnlineMarginState) -> F32:
         return online_state.term_weight(state.mass, state.seen_in, bool(self.idf))
 
     # -- files ---------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
         return checkpoint.arrays_of(self.state_) | waiting | names
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        state = checkpoint.state_of(State, arrays)
+        state = checkpoint.state_of(OnlineMarginState, arrays)
         pending = checkpoint.state_of(Examples, arrays, "pending")
         if not online_stream.sound(state, pending):
             raise ModelFileError("the model file's arrays do not fit each other; save it again")

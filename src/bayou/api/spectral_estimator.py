@@ -22,9 +22,9 @@ from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import moment_stream, solve, tensor
-from bayou.inference.spectral.moment_stream import State, Stream
+from bayou.inference.spectral.moment_stream import MomentGeneration, MomentStreamState
 from bayou.inference.spectral.moments import Moments
-from bayou.inference.spectral.reservoir import Kept
+from bayou.inference.spectral.reservoir import Reservoir
 from bayou.inference.spectral.solve import Diagnosis
 from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
 from bayou.run import checkpoint
@@ -106,7 +106,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         self._learn(documents.pairs_of(corpus.counts), p)
         return self
 
-    def _begin(self, corpus: Any, p: SimpleNamespace) -> State:
+    def _begin(self, corpus: Any, p: SimpleNamespace) -> MomentStreamState:
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
         self.n_iter_ = 1
@@ -216,7 +216,7 @@ class SpectralEstimator(TopicEstimator, abstract=True):
         check_arrays("n_seen", n_seen, np.int64, ())
         if n_topics < 1 or n_terms < 1 or not (alpha > 0).all():
             raise ModelFileError("the model file's priors must be positive; save it again")
-        pool = checkpoint.state_of(Kept, arrays, "pool")
+        pool = checkpoint.state_of(Reservoir, arrays, "pool")
         _check_kept("pool", pool, n_terms)
         later = _unpacked("next", arrays, n_terms) if "next.since" in arrays else None
         now = _unpacked("now", arrays, n_terms)
@@ -225,11 +225,11 @@ class SpectralEstimator(TopicEstimator, abstract=True):
             value = getattr(diagnosis, name)
             check_arrays(name, value, np.float64, (np.size(value),), signed=True)
         self._names = unpack_vocabulary(arrays.get("vocabulary"), n_terms)
-        self.state_ = State(int(n_seen), known, now, later, pool)
+        self.state_ = MomentStreamState(int(n_seen), known, now, later, pool)
         self._held = {"answer": Answer(alpha, rows, diagnosis)}
 
 
-def _packed(prefix: str, stream: Stream) -> dict[str, NDArray[Any]]:
+def _packed(prefix: str, stream: MomentGeneration) -> dict[str, NDArray[Any]]:
     times = {
         f"{prefix}.since": np.asarray(stream.since),
         f"{prefix}.origin": np.asarray(stream.origin),
@@ -238,9 +238,9 @@ def _packed(prefix: str, stream: Stream) -> dict[str, NDArray[Any]]:
     return times | sums | checkpoint.arrays_of(stream.waiting, f"{prefix}.waiting")
 
 
-def _unpacked(prefix: str, arrays: Mapping[str, NDArray[Any]], n_terms: int) -> Stream:
+def _unpacked(prefix: str, arrays: Mapping[str, NDArray[Any]], n_terms: int) -> MomentGeneration:
     sums = checkpoint.state_of(Moments, arrays, f"{prefix}.sums")
-    waiting = checkpoint.state_of(Kept, arrays, f"{prefix}.waiting")
+    waiting = checkpoint.state_of(Reservoir, arrays, f"{prefix}.waiting")
     r = np.shape(sums.basis)[1] if np.ndim(sums.basis) == 2 else 0
     shapes = {
         "basis": (n_terms, r), "seen": (n_terms, 2 * r), "once": (n_terms, 3),
@@ -254,10 +254,10 @@ def _unpacked(prefix: str, arrays: Mapping[str, NDArray[Any]], n_terms: int) -> 
     times = [arrays.get(f"{prefix}.{name}", np.zeros(0)) for name in ("since", "origin")]
     for when in times:
         check_arrays(f"{prefix}.since", when, np.int64, ())
-    return Stream(int(times[0]), int(times[1]), sums, waiting)
+    return MomentGeneration(int(times[0]), int(times[1]), sums, waiting)
 
 
-def _check_kept(name: str, kept: Kept, n_terms: int) -> None:
+def _check_kept(name: str, kept: Reservoir, n_terms: int) -> None:
     """Refuse documents of a model file that kernels could not walk through."""
     check_arrays(name, kept.indptr, np.int64, (np.size(kept.indptr),))
     n = int(kept.indptr[-1]) if np.size(kept.indptr) else -1

@@ -17,7 +17,7 @@ from bayou.api.label_set import LabelSet
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import (
-    listed_classes,
+    class_array,
     pack_classes,
     unpack_classes,
 )
@@ -25,20 +25,20 @@ from bayou.inference.labels import cells as label_cells
 from bayou.inference.labels import documents as label_documents
 from bayou.inference.labels import progress, scores, stream
 from bayou.inference.labels import state as label_state
-from bayou.inference.labels import terms as label_terms
+from bayou.inference.labels import vocabulary as label_terms
 from bayou.inference.labels.documents import Documents
-from bayou.inference.labels.state import LABELS, WORDS, How, State
+from bayou.inference.labels.state import LABELS, WORDS, LabelStreamSettings, LabelStreamState
 from bayou.inference.lda import features
 from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.results.label_posterior import LabelPosterior
 from bayou.results.label_response import LabelResponse
 from bayou.results.posterior import check_arrays, unpack_vocabulary
 from bayou.run import batches, checkpoint
-from bayou.run.batches import Cut
+from bayou.run.batches import BatchPlan
 from bayou.run.shards import Workers
 
 # Models, and what they know now. Not an attribute, since asking changes none.
-_FROZEN: WeakKeyDictionary[Any, tuple[State, LabelPosterior]] = WeakKeyDictionary()
+_FROZEN: WeakKeyDictionary[Any, tuple[LabelStreamState, LabelPosterior]] = WeakKeyDictionary()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,11 +59,11 @@ class StreamedLabels(LabelSet, abstract=True):
 
     # -- what a model says about itself --------------------------------------------------------
 
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> How:
+    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
         """The settings of a step."""
         raise TypeError(f"{type(self).__name__} does not say how it learns")
 
-    def _label_prior(self, state: State, how: How) -> F64:
+    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
         """Prior of labels in a new document, where no topics over labels say more."""
         raise TypeError(f"{type(self).__name__} does not say which labels it expects")
 
@@ -79,7 +79,9 @@ class StreamedLabels(LabelSet, abstract=True):
         """How a `LabelPosterior` scores, where there are topics over labels."""
         return {}
 
-    def _step(self, state: State, documents: Documents, how: How, each: Each) -> State:
+    def _step(
+        self, state: LabelStreamState, documents: Documents, how: LabelStreamSettings, each: Each
+    ) -> LabelStreamState:
         """A mini-batch: some documents are scored, then all are learned."""
         state = self._with_labels(state, np.setdiff1d(documents.label_ids, state.ids))
         n_terms = len(state.cell_ptr) - 1
@@ -90,8 +92,13 @@ class StreamedLabels(LabelSet, abstract=True):
         return state._replace(n_seen=state.n_seen + documents.n_docs)
 
     def _judged(
-        self, state: State, counts: csr_array, labels: csr_array, how: How, each: Each
-    ) -> State:
+        self,
+        state: LabelStreamState,
+        counts: csr_array,
+        labels: csr_array,
+        how: LabelStreamSettings,
+        each: Each,
+    ) -> LabelStreamState:
         """What is known of scores, with those of documents that are about to be learned."""
         use = np.flatnonzero(np.diff(labels.indptr) > 0)
         if not self._several or not len(use):
@@ -99,18 +106,18 @@ class StreamedLabels(LabelSet, abstract=True):
         if state.sizes.shape[1]:
             n_each = np.diff(labels.indptr)[use].astype(np.float64)
             mean = state.lengths[LABELS] or 1.0
-            sizes = progress.sized(state.sizes, mean, csr_array(counts[use]), n_each)
+            sizes = progress.update_size_weights(state.sizes, mean, csr_array(counts[use]), n_each)
             state = state._replace(sizes=sizes)
         use = use[: int(np.ceil(self.validation_share * len(use)))]
         if not state.step or not len(use):
             return state
         post = self._frozen(state, how, np.unique(counts[use].indices))
-        pairs = scores.met_pairs(csr_array(counts[use]), post)
+        pairs = scores.pairs_with_labels(csr_array(counts[use]), post)
         found, truth = scores.infer(post, pairs, each), csr_array(labels[use])
         tally = state.scored
         for i, mix in enumerate(self._mixtures()):
             shares = scores.label_shares(post.with_mix(float(mix)), found)
-            tally = progress.tallied(tally, i, shares, truth)
+            tally = progress.update_tally(tally, i, shares, truth)
         return state._replace(scored=tally)
 
     def _check_stream(self, p: SimpleNamespace) -> None:
@@ -129,28 +136,30 @@ class StreamedLabels(LabelSet, abstract=True):
             )
 
     def _with_terms(self, keep: I64, n_new: int) -> float:
-        self.pending_ = label_terms.moved_documents(self.pending_, keep, self._n_columns())
+        self.pending_ = label_terms.move_document_terms(self.pending_, keep, self._n_columns())
         n_docs = self._checked_parameters().n_docs
-        self.state_, gone = label_terms.changed(self.state_, keep, n_new, n_docs)
+        self.state_, gone = label_terms.change_terms(self.state_, keep, n_new, n_docs)
         return gone
 
     # -- what is known now ---------------------------------------------------------------------
 
-    def _current(self) -> State:
+    def _current(self) -> LabelStreamState:
         """The state with what the documents that wait teach."""
         check_is_fitted(self)
-        return batches.shown(self, self._with_pending)
+        return batches.state_with_pending(self, self._with_pending)
 
-    def _with_pending(self) -> State:
+    def _with_pending(self) -> LabelStreamState:
         p = self._checked_parameters()
         how, state, n = self._how(p, p.n_docs), self.state_, self.pending_.n_docs
         with Workers(1) as workers:
-            for lo, hi in Cut(n, p.batch_size).batches(0, n):
+            for lo, hi in BatchPlan(n, p.batch_size).batches(0, n):
                 some = label_documents.take(self.pending_, np.arange(lo, hi))
                 state = self._step(state, some, how, workers.each)
         return state
 
-    def _frozen(self, state: State, how: How, terms: I64 | None = None) -> LabelPosterior:
+    def _frozen(
+        self, state: LabelStreamState, how: LabelStreamSettings, terms: I64 | None = None
+    ) -> LabelPosterior:
         """Terms of labels and topics over labels as they are now; of some terms only if they are given."""
         cells = state.cells if terms is None else label_cells.select_terms(state.cells, terms)
         factor = label_state.factors(state, WORDS, how.n_docs)
@@ -171,15 +180,15 @@ class StreamedLabels(LabelSet, abstract=True):
             vocabulary=self._names, tokens=totals, **self._scoring(),
         )  # fmt: skip
 
-    def _known(self) -> tuple[State, How, float]:
+    def _known(self) -> tuple[LabelStreamState, LabelStreamSettings, float]:
         """What is known, how it was learned, and the mixture that ranks best so far."""
         p = self._checked_parameters()
         state = self._current()
         mixes = self._mixtures()
         return state, self._how(p, p.n_docs), float(mixes[self._verdict(state).mixture])
 
-    def _verdict(self, state: State) -> progress.Judged:
-        return progress.judged(state.scored, float(state.lengths[LABELS]))
+    def _verdict(self, state: LabelStreamState) -> progress.TallyChoice:
+        return progress.choose_from_tally(state.scored, float(state.lengths[LABELS]))
 
     @property
     def labels_(self) -> LabelPosterior:  # type: ignore[override]
@@ -209,11 +218,11 @@ class StreamedLabels(LabelSet, abstract=True):
     def _shares(self, X: Any) -> tuple[csr_array, F64]:
         """Documents as counts, and shares of their labels, from the cells of their own terms alone."""
         check_is_fitted(self)
-        counts = features.damped(self._corpus(X, reset=False).counts, self.tf)
+        counts = features.damp_counts(self._corpus(X, reset=False).counts, self.tf)
         state, how, mix = self._known()
         post = self._frozen(state, how, np.unique(counts.indices)).with_mix(mix)
         with Workers(self.n_threads) as workers:
-            pairs = scores.met_pairs(counts, post)
+            pairs = scores.pairs_with_labels(counts, post)
             found = scores.infer(post, pairs, workers.each)
         return counts, scores.label_shares(post, found)
 
@@ -232,12 +241,12 @@ class StreamedLabels(LabelSet, abstract=True):
         names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
         waiting = checkpoint.arrays_of(self.pending_, "pending")
         ids = sorted(self._label_names)
-        known = listed_classes([self._label_names[i] for i in ids])
+        known = class_array([self._label_names[i] for i in ids])
         labels = {**pack_classes(known, self._several), "classes.ids": np.array(ids, np.int64)}
         return checkpoint.arrays_of(self.state_) | waiting | labels | names
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        state = checkpoint.state_of(State, arrays)
+        state = checkpoint.state_of(LabelStreamState, arrays)
         pending = checkpoint.state_of(Documents, arrays, "pending")
         known, several = unpack_classes(arrays)
         ids = arrays.get("classes.ids", np.zeros(0))

@@ -66,7 +66,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
 
     def _features(self, counts: csr_array, each: Each) -> F32:
         """Average topics of documents under every chain (documents, topics)."""
-        pairs = documents.pairs_of(lda_features.damped(counts, self.tf))
+        pairs = documents.pairs_of(lda_features.damp_counts(counts, self.tf))
         weight = self._rule().term_weight
         found = [features.zbar(rows, alpha, weight, pairs, each) for rows, alpha in self._members()]
         return found[0] if len(found) == 1 else np.hstack(found)
@@ -87,7 +87,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         """
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
-        pairs = documents.pairs_of(lda_features.damped(corpus.counts, self.tf))
+        pairs = documents.pairs_of(lda_features.damp_counts(corpus.counts, self.tf))
         with Workers(self.n_threads) as workers:
             found = [
                 proportions(fold_in.expected_counts(rows, alpha, pairs, workers.each), alpha)
@@ -110,7 +110,7 @@ class SupervisedEstimator(TopicEstimator, abstract=True):
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
         resp, counts = self.response_, corpus.counts
-        pairs = documents.pairs_of(lda_features.damped(counts, self.tf))
+        pairs = documents.pairs_of(lda_features.damp_counts(counts, self.tf))
         shares = np.hstack(
             [features.term_shares(rows, a, resp.term_weight, pairs) for rows, a in self._members()]
         )

@@ -138,10 +138,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         with Workers(self.n_threads) as workers:
             for i, n in enumerate(np.diff(ends).tolist()):
                 seed, each = self.seed_ + i, workers.each
-                counts = fold_in.sampled_counts(
+                counts = fold_in.draw_counts(
                     topics[i], post.alpha, tokens, ids, seed, n, burn_in, each
                 )
-                drawn.append(fold_in.drawn_proportions(counts, post.alpha, ids, seed, each))
+                drawn.append(fold_in.draw_proportions(counts, post.alpha, ids, seed, each))
         return np.concatenate(drawn)
 
     def interval(

@@ -209,7 +209,7 @@ class TopicStream(TopicEstimator, abstract=True):
         s = self.state_
         gone = columns.counts_of(s.raw, s.scale, columns.others(keep, len(s.raw)))
         totals = np.maximum(s.topic - gone, 0.0)
-        self.state_ = s._replace(raw=columns.moved(s.raw, keep, n_new), topic=totals)
+        self.state_ = s._replace(raw=columns.move_rows(s.raw, keep, n_new), topic=totals)
         return float(gone.sum())
 
     def _order(self, n_docs: int, n: int) -> NDArray[np.int64]:

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api.topic_estimator import TopicEstimator
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.checks import one_of
-from bayou.data.growth import Dropped, Terms
 from bayou.data.intake import Intake
+from bayou.data.stream_terms import DroppedTerms, Terms
 from bayou.data.vocabulary import Vocabulary
 from bayou.inference.lda.arrays import F64, I64
 from bayou.inference.tracking import history
 from bayou.inference.tracking.history import Alert, Courses, Slices
-from bayou.inference.tracking.state import State
+from bayou.inference.tracking.state import TrackerState
 from bayou.results.posterior import Posterior
 
 KINDS = ("drift", "words", "rise", "fall", "surprise", *history.LINEAGE)
@@ -28,7 +28,7 @@ class TrackedTopics(TopicEstimator):
 
     slice_by: int | str | None
     fixed: Mapping[str, Any] | None
-    state_: State
+    state_: TrackerState
     _trail: history.Trail
     _terms: Terms
     _intake: Intake
@@ -88,7 +88,7 @@ class TrackedTopics(TopicEstimator):
         return np.array([self._trail.last_share(i) for i in self.state_.ids.tolist()])
 
     @property
-    def dropped_(self) -> Dropped:
+    def dropped_(self) -> DroppedTerms:
         """What the vocabulary has left out."""
         return self._terms.dropped
 

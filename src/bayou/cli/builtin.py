@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import typer
 
 from bayou.data.errors import did_you_mean
-from bayou.data.records import Located
+from bayou.data.records import LocatedRecord
 
 PREFIX = "builtin:"
 NAMES = ("docstrings", "docstrings/train", "docstrings/test", "news")
@@ -28,7 +28,7 @@ def meant(path: str) -> bool:
     return True
 
 
-def records(path: str) -> Iterator[Located]:
+def records(path: str) -> Iterator[LocatedRecord]:
     """The documents: ``id``, ``text``, ``package``, ``parameters``, ``n_parameters``, ``split``.
 
     Those of the news are ``id``, ``text`` and ``date``; its words are made up, and so are its events.
@@ -40,10 +40,10 @@ def records(path: str) -> Iterator[Located]:
 
     part = path.removeprefix(PREFIX).partition("/")[2] or "all"
     for record in docstring_records(subset=part):  # type: ignore[arg-type]
-        yield Located(f"{path}, {record['id']}", record)
+        yield LocatedRecord(f"{path}, {record['id']}", record)
 
 
-def _news() -> Iterator[Located]:
+def _news() -> Iterator[LocatedRecord]:
     """A stream of dated documents with planted events."""
     from bayou.datasets import make_news
 
@@ -53,4 +53,6 @@ def _news() -> Iterator[Located]:
         row = slice(corpus.counts.indptr[d], corpus.counts.indptr[d + 1])
         pairs = zip(corpus.counts.indices[row], corpus.counts.data[row], strict=True)
         text = " ".join(word for v, n in pairs for word in [terms[int(v)]] * int(n))
-        yield Located(f"{PREFIX}{NEWS}, {name}", {"id": name, "text": text, "date": str(time)})
+        yield LocatedRecord(
+            f"{PREFIX}{NEWS}, {name}", {"id": name, "text": text, "date": str(time)}
+        )

@@ -13,7 +13,13 @@ import typer
 from bayou.cli import builtin
 from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, describe, reading
-from bayou.data.records import FORMATS, MATRIX_FORMATS, check_options, format_of, iter_located
+from bayou.data.records import (
+    FORMATS,
+    MATRIX_FORMATS,
+    check_options,
+    format_of,
+    iter_located_records,
+)
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
@@ -118,7 +124,7 @@ def texts(source: Source, table: Table) -> Iterator[str]:
     if builtin.meant(source.path):
         return table.texts(builtin.records(source.path))
     form = form_of(source)
-    found = table.texts(iter_located(source.path, form, options))
+    found = table.texts(iter_located_records(source.path, form, options))
     return _hinted(found) if source.path == STDIN and source.format is None else found
 
 

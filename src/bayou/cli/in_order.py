@@ -13,7 +13,7 @@ import numpy as np
 
 from bayou.cli import documents, interrupt
 from bayou.cli.voice import Voice
-from bayou.data.calendar import NEVER, Times, Width, filled, parse_width, slice_numbers
+from bayou.data.calendar import NEVER, Times, Width, fill_missing_times, parse_width, slice_numbers
 from bayou.data.errors import DataError
 from bayou.data.times import as_times
 
@@ -56,10 +56,10 @@ def _own(batch: documents.Batch) -> list[Any]:
 
 def _times(source: documents.Source, width: Width, clock: np.datetime64) -> Times | None:
     """The times of all documents of a file, those that lack one with the one before; None for no dates."""
-    if not width.dated or not os.path.isfile(source.path):
+    if not width.is_dated or not os.path.isfile(source.path):
         return None
     times = _joined_times(_own(batch) for batch in documents.batches(source, _LOOK))
-    return None if np.isnat(times).all() else filled(times, clock)
+    return None if np.isnat(times).all() else fill_missing_times(times, clock)
 
 
 def _joined_times(found: Iterable[list[Any]]) -> Times:
@@ -84,7 +84,7 @@ def _as_they_come(
                 yield _joined(held)
                 held = []
     except (KeyboardInterrupt, DataError) as end:
-        dated = before is not None or hasattr(model, "_intake") or not width.dated
+        dated = before is not None or hasattr(model, "_intake") or not width.is_dated
         if held and dated:  # read, and nobody could bring them again
             if isinstance(end, KeyboardInterrupt):
                 interrupt.heard()
@@ -98,7 +98,7 @@ def _number(one: documents.Batch, width: Width, arrived: int) -> int | None:
     """The slice that a document opens or belongs to, where it is known."""
     if width.unit == "call":
         return None  # a batch is a slice
-    if not width.dated:
+    if not width.is_dated:
         return arrived // width.step
     times = as_times(one.times or [None], 1)
     return None if np.isnat(times[0]) else int(slice_numbers(times, width)[0])
@@ -127,7 +127,7 @@ def _sorted(source: documents.Source, size: int, clock: np.datetime64) -> Iterat
                 yield _own(batch)
 
         own = _joined_times(put_aside())
-        times = filled(own, clock)
+        times = fill_missing_times(own, clock)
         order = np.argsort(times, kind="stable")
         for at in range(0, len(order), size):
             rows, pairs = order[at : at + size].tolist(), []

@@ -233,7 +233,7 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
     from bayou.cli.stream_run import Plan, run
     from bayou.cli.telling import hooks_of
     from bayou.data.records import check_options
-    from bayou.data.streams.places import Wanted
+    from bayou.data.streams.addresses import SourceSettings
 
     voice = Voice(quiet, verbose)
     state = model.with_suffix(".stream") if state is None else state
@@ -261,7 +261,7 @@ def stream_(  # one parameter a flag; without the line it would hide the module 
         {"text": text, "label": label, "target": target, "id": id}
         | ({} if time is None else {"time": time}), label_separator, top or None,
         block, remember, closed, growth,
-        Wanted(format, follow, key, group, overlap, check_options(encoding_errors, max_line_bytes)),
+        SourceSettings(format, follow, key, group, overlap, check_options(encoding_errors, max_line_bytes)),
         {"every_docs": checkpoint_docs, "every_seconds": checkpoint_seconds,
          "report_seconds": report_seconds}, keep, metrics, metrics_port, threads,
         alerts, hooks_of(on_alert, webhook),

@@ -20,11 +20,11 @@ from bayou.data.errors import DataError, ModelFileError, several
 if TYPE_CHECKING:
     from bayou.cli.streaming import Task
     from bayou.cli.watching import Watch
-    from bayou.data.growing import Growth
-    from bayou.data.streams.places import Wanted
+    from bayou.data.streams.addresses import SourceSettings
+    from bayou.data.vocabulary_growth import Growth
     from bayou.run.hooks import Hook
     from bayou.run.ingest import Ingest, Policy
-    from bayou.run.journal import Journal, Kept
+    from bayou.run.journal import CheckpointContents, Journal
     from bayou.text_model import TextModel
 
 _MOST_TERMS = 50_000
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     remember: int
     closed: bool
     growth: dict[str, int]  # what was given
-    wanted: Wanted
+    wanted: SourceSettings
     policy: dict[str, Any]  # checkpoints
     keep: int
     metrics: Path | None
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 
 def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
     """The whole of a stream; gives whether the source has ended."""
-    from bayou.data.streams import places
+    from bayou.data.streams import addresses
     from bayou.run.gauges import serving
     from bayou.run.journal import Journal
 
@@ -72,7 +72,7 @@ def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
             voice.say(remark)
             loop.alert()
 
-        places.patient(loop.source, *loop.sinks, stopped=stopped, told=told)
+        addresses.share_retry_callbacks(loop.source, *loop.sinks, stopped=stopped, told=told)
         loop.source.remarks = told
         loop.gauges.values["alerts_total"] += journal.n_damaged
         with serving(plan.port, loop.gauges.text) as port, contextlib.ExitStack() as stack:
@@ -171,7 +171,7 @@ class _Reporter:
         self._loop.alert()
 
 
-def _learner(plan: Plan, kept: Kept | None) -> TextModel:
+def _learner(plan: Plan, kept: CheckpointContents | None) -> TextModel:
     """The model of the newest checkpoint, or the one that was given."""
     if kept is not None:
         from bayou.api.files import model_of
@@ -196,7 +196,7 @@ def _learner(plan: Plan, kept: Kept | None) -> TextModel:
 
 
 def _growth(plan: Plan, learner: TextModel) -> Growth:
-    from bayou.data.growing import Growth
+    from bayou.data.vocabulary_growth import Growth
 
     own = asdict(learner.growth) if learner.growth is not None else {}
     size = plan.block or stream.size_of(learner)
@@ -211,19 +211,19 @@ def _made(
     plan: Plan,
     learner: TextModel,
     journal: Journal,
-    kept: Kept | None,
+    kept: CheckpointContents | None,
     stopped: Callable[[], bool],
     voice: Voice,
 ) -> Ingest:
     """Source, sinks, model and loop, put together."""
-    from bayou.data.streams import places
+    from bayou.data.streams import addresses
     from bayou.data.streams.sinks import JsonLines
     from bayou.run.ingest import Ingest, Policy
 
     policy = Policy(plan.block or stream.size_of(learner), plan.remember, **plan.policy)
-    source = places.open_source(plan.sources, plan.wanted)
-    sinks = [*map(places.open_sink, plan.outputs), JsonLines(str(plan.dead_letters))]
-    told = None if plan.alerts is None else places.open_sink(plan.alerts)
+    source = addresses.open_source(plan.sources, plan.wanted)
+    sinks = [*map(addresses.open_sink, plan.outputs), JsonLines(str(plan.dead_letters))]
+    told = None if plan.alerts is None else addresses.open_sink(plan.alerts)
     names = [sink.name for sink in (*sinks, *([told] if told is not None else []))]
     settings = _settings(plan, policy, source.name, names)
     begun = kept is not None and bool(kept.manifest.get("stream", {}).get("mark", {}).get("n_docs"))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from bayou.cli import answers, stream
 from bayou.cli.predict import rows
 from bayou.data.errors import DataError, MissingTargetsWarning
-from bayou.data.records import Located
-from bayou.data.text import Cut
-from bayou.run.ingest import Work
+from bayou.data.records import LocatedRecord
+from bayou.data.text import TokenizedTexts
+from bayou.run.ingest import IngestWork
 
 if TYPE_CHECKING:
     from bayou.cli.remembered import Names
@@ -48,10 +48,10 @@ class Task:
         self._met = (model.n_known_, model.n_unknown_)
         self._unknown = math.nan
 
-    def work(self, answered: bool) -> Work:
+    def work(self, answered: bool) -> IngestWork:
         """The functions that the loop is given."""
         answer = self.answer if answered else None
-        return Work(self.read, answer, self.learn, self.model._contents, self.figures)
+        return IngestWork(self.read, answer, self.learn, self.model._contents, self.figures)
 
     def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
         """The id (None without any) and the document of a record, or an error that says why it is none."""
@@ -70,7 +70,7 @@ class Task:
         if columns.target and columns.target not in record:
             columns = columns._replace(target="")
         table = self._names._replace(columns=columns).table()
-        text = next(table.texts([Located("the record", record)]))
+        text = next(table.texts([LocatedRecord("the record", record)]))
         fields = table.fields()
         tokens = next(self.model.vectorizer_.tokens([text]))
         labels = self._labels(fields["labels"][0]) if "labels" in fields else []
@@ -93,7 +93,7 @@ class Task:
 
     def answer(self, documents: Sequence[Document]) -> list[dict[str, Any]]:
         """What the model says of documents before it has learned them."""
-        texts = Cut(document.tokens for document in documents)
+        texts = TokenizedTexts(document.tokens for document in documents)
         return rows(self.model, texts, self._top, False)
 
     def learn(self, documents: Sequence[Document]) -> None:
@@ -101,7 +101,7 @@ class Task:
         if not self._begun:
             self._remark(documents)
             self._begun = True
-        texts = Cut(document.tokens for document in documents)
+        texts = TokenizedTexts(document.tokens for document in documents)
         if self._numbers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MissingTargetsWarning)  # a stream may lack any

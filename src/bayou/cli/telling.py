@@ -116,7 +116,7 @@ class Teller:
 
     def doubts(self) -> Iterator[str]:
         """What is to be said of slices on which too little rests."""
-        from bayou.inference.tracking.doubts import doubts
+        from bayou.inference.tracking.data_warnings import doubts
 
         model, mend = self.model, ("a longer --slice", "a smaller -k")
         names, by = model.slice_names_, model.slice_by

@@ -14,9 +14,9 @@ from bayou.cli.telling import about_dates, n_late
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
 from bayou.data.errors import DataError
-from bayou.data.records import Located
-from bayou.data.text import Cut
-from bayou.run.ingest import Row, Work
+from bayou.data.records import LocatedRecord
+from bayou.data.text import TokenizedTexts
+from bayou.run.ingest import IngestWork, Row
 
 if TYPE_CHECKING:
     from bayou.cli.remembered import Names
@@ -49,16 +49,16 @@ class Watch:
         self._late = n_late(model.estimator_)
         self._left_out = model.estimator_.dropped_.n_tokens
 
-    def work(self, answered: bool) -> Work:
+    def work(self, answered: bool) -> IngestWork:
         """The functions that the loop is given."""
         answer = self.answer if answered else None
-        return Work(self.read, answer, self.learn, self.model._contents, self.figures)
+        return IngestWork(self.read, answer, self.learn, self.model._contents, self.figures)
 
     def read(self, record: dict[str, Any]) -> tuple[Any, Document]:
         """The id (None without any) and the document of a record, or an error that says why it is none."""
         table = self._names.table()
         with about_dates(isinstance(self.model.estimator_.slice_by, str)):
-            text = next(table.texts([Located("the record", record)]))
+            text = next(table.texts([LocatedRecord("the record", record)]))
         fields = table.fields()
         id_ = given_id(fields.get("ids", [None])[0])
         tokens = next(self.model.vectorizer_.tokens([text]))
@@ -66,7 +66,7 @@ class Watch:
 
     def answer(self, documents: Sequence[Document]) -> list[dict[str, Any]]:
         """Topics of documents before they are learned, by their permanent numbers."""
-        return rows(self.model, Cut(d.tokens for d in documents), self._top, False)
+        return rows(self.model, TokenizedTexts(d.tokens for d in documents), self._top, False)
 
     def learn(self, documents: Sequence[Document]) -> list[Row]:
         """One block; gives the alerts of the slices that have ended with it."""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
         MissingTargetsWarning,
         ModelFileError,
     )
-    from bayou.data.growing import Growth
     from bayou.data.readers import iter_records, read
     from bayou.data.synthetic import Truth, sample_hdp, sample_lda, sample_mixture
     from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
+    from bayou.data.vocabulary_growth import Growth
 
 _HOMES = {  # the same once more, for when the names are asked for
     "BayouError": "bayou.data.errors",
@@ -28,7 +28,7 @@ _HOMES = {  # the same once more, for when the names are asked for
     "DoubtWarning": "bayou.data.errors",
     "ENGLISH_STOP_WORDS": "bayou.data.text",
     "FractionalCountsWarning": "bayou.data.errors",
-    "Growth": "bayou.data.growing",
+    "Growth": "bayou.data.vocabulary_growth",
     "MissingTargetsWarning": "bayou.data.errors",
     "ModelFileError": "bayou.data.errors",
     "Truth": "bayou.data.synthetic",

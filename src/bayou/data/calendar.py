@@ -24,7 +24,7 @@ class Width(NamedTuple):
     step: int = 1
 
     @property
-    def dated(self) -> bool:
+    def is_dated(self) -> bool:
         """Whether the calendar cuts."""
         return self.unit not in ("docs", "call")
 
@@ -108,7 +108,7 @@ def slice_name(start: int, end: int, width: Width, number: int) -> str:
         return str(number)
     unit = width.unit if width.unit in "MQY" else "D"
     first = _name(np.datetime64(start, "us"), unit)
-    if width.step == 1 or not width.dated or width.unit not in "MQY":
+    if width.step == 1 or not width.is_dated or width.unit not in "MQY":
         return first
     return f"{first}–{_name(np.datetime64(end, 'us') - np.timedelta64(1, 'us'), unit)}"
 
@@ -139,7 +139,7 @@ def years_of(start: int, end: int) -> range:
     return range(first - 1, last + 2)
 
 
-def filled(times: Times, before: np.datetime64) -> Times:
+def fill_missing_times(times: Times, before: np.datetime64) -> Times:
     """Times in which a missing one is that of the document before it; leading ones take the first known.
 
     ``before`` is the last time known from earlier documents, NaT for none.

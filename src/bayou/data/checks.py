@@ -40,7 +40,7 @@ def _check_most(n_topics: int) -> None:
         raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {n_topics}")
 
 
-def check_kept(p: SimpleNamespace) -> None:
+def check_averaged_sweeps(p: SimpleNamespace) -> None:
     """Refuse to average more sweeps than there are."""
     if p.n_kept > p.n_sweeps:
         raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")

@@ -62,7 +62,7 @@ def count_tokens(
     numbers.default_factory = numbers.__len__  # a new term gets the next number
     counts = _count(documents, numbers, grow=True)
     terms = np.array(list(numbers), dtype=object)
-    keep = _chosen(counts, terms, min_df, max_df, max_features)
+    keep = _choose_columns(counts, terms, min_df, max_df, max_features)
     return counts[:, keep], Vocabulary(terms[keep])
 
 
@@ -119,7 +119,7 @@ def _refuse_token(d: int, bag: Iterable[Any]) -> None:
             raise DataError(f"document {d}: tokens must be strings, got {token!r:.80}")
 
 
-def _chosen(
+def _choose_columns(
     counts: CSR,
     terms: npt.NDArray[np.object_],
     min_df: float,

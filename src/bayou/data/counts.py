@@ -73,7 +73,7 @@ def dense(X: Any, what: str) -> npt.NDArray[Any]:
     try:
         values = np.asarray(X)
     except (ValueError, TypeError):
-        raise DataError(_ragged(X, what)) from None
+        raise DataError(_describe_row_lengths(X, what)) from None
     if values.dtype.kind in _NUMERIC:
         return values
     if values.dtype.kind in "SU" and not isinstance(X, np.ndarray):
@@ -99,7 +99,7 @@ def _numbers(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.float64]:
     return out
 
 
-def _ragged(X: Any, what: str) -> str:
+def _describe_row_lengths(X: Any, what: str) -> str:
     if isinstance(X, Sequence) and X and isinstance(X[0], Sequence):
         for d, row in enumerate(X):
             if not isinstance(row, Sequence) or len(row) != len(X[0]):
@@ -135,10 +135,10 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
     if not counts.data.all():
         counts = counts.copy()
         counts.eliminate_zeros()
-    return typed(counts)
+    return narrow_indices(counts)
 
 
-def typed(counts: CSR) -> CSR:
+def narrow_indices(counts: CSR) -> CSR:
     """Return the same array with indices and indptr of one width, the narrower that holds both.
 
     Scipy's conversions refuse an array whose two index arrays differ in width.
@@ -175,7 +175,7 @@ def _refuse(counts: CSR, bad: npt.NDArray[np.bool_], why: str, names: list[str] 
     raise DataError(f"counts: document {d}, {term}: {counts.data[i]} {why}")
 
 
-def moved(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
+def move_columns(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
     """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
     to = columns[counts.indices]
     keep = to >= 0

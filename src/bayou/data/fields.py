@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bayou.data.counts import CSR, column_names, dense, is_frame, typed
+from bayou.data.counts import CSR, column_names, dense, is_frame, narrow_indices
 from bayou.data.errors import DataError
 
 
@@ -48,7 +48,7 @@ def as_labels(
         indptr.append(len(indices))
     ones = np.ones(len(indices), np.int8)
     parts = (ones, np.array(indices, np.int32), np.array(indptr, np.int64))
-    return typed(sp.csr_array(parts, shape=(n_docs, len(known)))), known
+    return narrow_indices(sp.csr_array(parts, shape=(n_docs, len(known)))), known
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _from_indicator(
         names = as_names(columns)
     if names is not None and len(names) != indicator.shape[1]:
         raise DataError(f"{len(names)} label names for {indicator.shape[1]} label columns")
-    return typed(indicator.astype(np.int8)), names
+    return narrow_indices(indicator.astype(np.int8)), names
 
 
 def _one_document(d: int, entry: Any) -> list[str | int]:

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bayou.data.calendar import NEVER, Width, filled, slice_numbers, slice_start
+from bayou.data.calendar import NEVER, Width, fill_missing_times, slice_numbers, slice_start
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.growth import joined
+from bayou.data.stream_terms import join_corpora
 
 _KEPT = ("newest", "closed", "arrived", "clock")
 _BELIEVED = 100  # documents that must not contradict it before a date of far ahead is forgotten
 
 
-class Due(NamedTuple):
+class DueSlice(NamedTuple):
     """A slice that is over."""
 
     number: int  # by the calendar, or in order
@@ -62,9 +62,9 @@ class Intake:
         if corpus.ids is None or corpus.labels is not None or corpus.targets is not None:
             corpus = corpus.without_labels(names)
         self.newest = max(self.newest, int(numbers.max()))
-        if self.width.dated:
+        if self.width.is_dated:
             self._latest = np.concatenate([self._latest, numbers[-_BELIEVED:]])[-_BELIEVED:]
-        over = self.closed if self.width.dated else NEVER
+        over = self.closed if self.width.is_dated else NEVER
         late = numbers <= over
         if late.any():
             if self.late == "drop":
@@ -95,12 +95,12 @@ class Intake:
                 "slices of the calendar need the time of every document; give time=, or slice_by= a "
                 "number of documents"
             )
-        times = filled(corpus.times, np.datetime64(self.clock, "us"))
+        times = fill_missing_times(corpus.times, np.datetime64(self.clock, "us"))
         if len(times):
             self.clock = int(times[-1].astype("datetime64[us]").astype(np.int64))
         return slice_numbers(times, self.width)
 
-    def due(self, *, all: bool = False) -> Due | None:
+    def due(self, *, all: bool = False) -> DueSlice | None:
         """The oldest slice that is over, or with ``all`` the oldest of any; None if there is none."""
         if not self.waiting:
             return None
@@ -108,10 +108,10 @@ class Intake:
         if not all and not self._is_over(number):
             return None
         parts = self.waiting.pop(number)
-        corpus = parts[0] if len(parts) == 1 else joined(parts)
+        corpus = parts[0] if len(parts) == 1 else join_corpora(parts)
         self.closed = max(self.closed, number)
         start, end = self._bounds(number, corpus)
-        return Due(number, start, end, corpus, self.n_late.pop(number, 0))
+        return DueSlice(number, start, end, corpus, self.n_late.pop(number, 0))
 
     def _is_over(self, number: int) -> bool:
         if self.width.unit == "call":
@@ -125,7 +125,7 @@ class Intake:
         return int(self._latest.max()) if len(self._latest) else NEVER
 
     def _bounds(self, number: int, corpus: Corpus) -> tuple[int, int]:
-        if self.width.dated:
+        if self.width.is_dated:
             ends = [slice_start(n, self.width) for n in (number, number + 1)]
             return tuple(int(e.astype(np.int64)) for e in ends)  # type: ignore[return-value]
         times = corpus.times
@@ -146,8 +146,8 @@ class Intake:
         numbers = sorted(self.waiting)
         if not numbers:
             return out
-        parts = [joined(self.waiting[n]) for n in numbers]
-        whole = joined(parts)
+        parts = [join_corpora(self.waiting[n]) for n in numbers]
+        whole = join_corpora(parts)
         out["intake.numbers"] = np.repeat(numbers, [part.n_docs for part in parts])
         for name in ("indptr", "indices", "data"):
             out[f"intake.{name}"] = np.asarray(getattr(whole.counts, name))

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
-from bayou.data.counts import CSR, dense, is_frame, typed
+from bayou.data.counts import CSR, dense, is_frame, narrow_indices
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.fields import as_labels, is_missing, is_no_label
 
@@ -48,7 +48,7 @@ class Labels(NamedTuple):
     known: npt.NDArray[np.bool_]
 
 
-def listed_classes(classes: Any) -> npt.NDArray[Any]:
+def class_array(classes: Any) -> npt.NDArray[Any]:
     """All classes as an array, in the order given."""
     every = _plain(one_array(classes))[0]
     if every.ndim != 1 or not len(every):
@@ -172,7 +172,7 @@ def _of_one_type(values: list[Any]) -> npt.NDArray[Any]:
     return np.array(values)
 
 
-def _coded(
+def _encode_values(
     values: npt.NDArray[Any], every: npt.NDArray[Any] | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """The classes in order, and the number of each value's."""
@@ -196,7 +196,7 @@ def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None, n_least: 
     every = None if every is None else np.unique(every)
     if every is None and not known.any():
         raise DataError("no document has a label; give some to learn from")
-    classes, found = _coded(values, every)
+    classes, found = _encode_values(values, every)
     codes = np.full(len(known), -1, np.int32)
     codes[known] = found
     return _one_class_each(classes, codes)
@@ -210,7 +210,7 @@ def _one_class_each(classes: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> 
     known = codes >= 0
     indptr = np.concatenate([[0], np.cumsum(known)])
     parts = (np.ones(int(known.sum()), np.int8), codes[known], indptr)
-    indicator = typed(sp.csr_array(parts, shape=(len(codes), len(classes))))
+    indicator = narrow_indices(sp.csr_array(parts, shape=(len(codes), len(classes))))
     return Labels(BINARY if len(classes) == 2 else MULTI_CLASS, classes, codes, indicator, known)
 
 
@@ -234,14 +234,14 @@ def of_lists(entries: Sequence[Any], every: npt.NDArray[Any] | None) -> Labels:
         rows[d] = [label for label in rows[d] if not is_no_label(label)]
     flat = np.empty(sum(map(len, rows)), object)
     flat[:] = [label for row in rows for label in row]
-    classes, codes = _coded(_plain(flat)[0], every)
+    classes, codes = _encode_values(_plain(flat)[0], every)
     if not len(classes):
         raise DataError("no document has a label; give some to learn from")
     at = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     shape = (len(rows), len(classes))
     indicator = sp.csr_array(sp.coo_array((np.ones(len(at), np.int64), (at, codes)), shape=shape))
     indicator.data[:] = 1  # a label that is named twice counts once
-    return _several(classes, typed(indicator.astype(np.int8)), known, every is not None)
+    return _several(classes, narrow_indices(indicator.astype(np.int8)), known, every is not None)
 
 
 def _blank(entry: Any) -> bool:

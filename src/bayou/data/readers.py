@@ -12,7 +12,7 @@ from bayou.data.records import (
     Options,
     check_options,
     format_of,
-    iter_located,
+    iter_located_records,
 )
 from bayou.data.table import Columns, Table
 from bayou.data.text import Vectorizer
@@ -95,7 +95,7 @@ def read(
         raise DataError("give the vocabulary to the Vectorizer, or leave the Vectorizer out")
     counter = Vectorizer(vocabulary=terms) if vectorizer is None else vectorizer
     table = Table(columns, split, label_separator)
-    texts = table.texts(iter_located(path, form, options))
+    texts = table.texts(iter_located_records(path, form, options))
     return _read_text(describe(path), table, texts, counter, names)
 
 
@@ -121,7 +121,7 @@ def iter_records(
     form = format_of(path, format)
     if form in MATRIX_FORMATS:
         return _matrix_records(path, form, options)
-    return (record for _, record in iter_located(path, form, options))
+    return (record for _, record in iter_located_records(path, form, options))
 
 
 def _names(given: Any) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bayou.data.counts import CSR, typed
+from bayou.data.counts import CSR, narrow_indices
 from bayou.data.errors import DataError
 from bayou.data.lines import Source, describe, iter_chunks, reading
 from bayou.data.records import Options
@@ -77,7 +77,7 @@ def read_svmlight(
     )
     indicator.sum_duplicates()
     indicator.data[:] = 1  # a label written twice is one label
-    return matrix, typed(indicator)
+    return matrix, narrow_indices(indicator)
 
 
 def read_uci(path: Source, options: Options) -> CSR:
@@ -185,7 +185,7 @@ def _svmlight_slow(chunk: bytes, name: str, first: int) -> Rows:
         for field in fields:
             term, colon, count = field.partition(b":")
             if not colon:
-                raise DataError(f"{where}: expected term:count, got {_shown(field)}")
+                raise DataError(f"{where}: expected term:count, got {_format_field(field)}")
             terms.append(_index(term, where, "term"))
             counts.append(_count(count, where))
             n_terms += 1
@@ -231,20 +231,20 @@ def _uci_size(line: bytes, where: str) -> int:
 
 def _index(field: bytes, where: str, what: str) -> int:
     if not _WHOLE.fullmatch(field):
-        raise DataError(f"{where}: {what} {_shown(field)} is not a whole number >= 0")
+        raise DataError(f"{where}: {what} {_format_field(field)} is not a whole number >= 0")
     if len(field) > 18 or int(field) > _MAX_INDEX:
-        raise DataError(f"{where}: {what} {_shown(field)} is over {_MAX_INDEX}")
+        raise DataError(f"{where}: {what} {_format_field(field)} is over {_MAX_INDEX}")
     return int(field)
 
 
 def _count(field: bytes, where: str) -> float:
     value = float(field) if _NUMBER.fullmatch(field) else np.nan
     if not 0 <= value < np.inf:
-        raise DataError(f"{where}: count {_shown(field)} is not a finite number >= 0")
+        raise DataError(f"{where}: count {_format_field(field)} is not a finite number >= 0")
     return value
 
 
-def _shown(field: bytes) -> str:
+def _format_field(field: bytes) -> str:
     return repr(field[:40].decode("utf-8", "replace"))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
 from bayou.data.label_forms import labels_in, one_array
-from bayou.data.text import Cut, Vectorizer
+from bayou.data.text import TokenizedTexts, Vectorizer
 
 
 class Reading(NamedTuple):
@@ -37,14 +37,14 @@ def read(X: Iterable[str] | Corpus, vectorizer: Vectorizer, *, watch: bool = Fal
     lengths: list[int] = []
     strangers: list[str] = []
 
-    def watched() -> Iterator[list[str]]:
+    def iter_tokens() -> Iterator[list[str]]:
         for tokens in vectorizer.tokens(X):
             lengths.append(len(tokens))
             if watch:
                 strangers.extend(terms.missing(tokens))
             yield tokens
 
-    counts, _ = count_tokens(watched(), vocabulary=terms)
+    counts, _ = count_tokens(iter_tokens(), vocabulary=terms)
     corpus = Corpus.from_matrix(counts, vocabulary=terms)
     return Reading(corpus, np.array(lengths, np.int64), strangers)
 
@@ -61,7 +61,7 @@ def pieces(
             at = some.stop
         return
     cut = vectorizer.tokens(X)
-    while tokens := Cut(islice(cut, room())):
+    while tokens := TokenizedTexts(islice(cut, room())):
         yield slice(at, at + len(tokens)), read(tokens, vectorizer, watch=True)
         at += len(tokens)
 

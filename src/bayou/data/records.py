@@ -44,7 +44,7 @@ class Options(NamedTuple):
     max_line_bytes: int = MAX_LINE_BYTES
 
 
-class Located(NamedTuple):
+class LocatedRecord(NamedTuple):
     """A record and the place it came from, for error messages."""
 
     where: str
@@ -87,7 +87,7 @@ def format_of_name(plain: Path) -> str:
     return found
 
 
-def iter_located(path: Source, format: str, options: Options) -> Iterator[Located]:
+def iter_located_records(path: Source, format: str, options: Options) -> Iterator[LocatedRecord]:
     """Stream the records of a file that is not a matrix, each with its place."""
     if format == "folder":
         yield from _folder(Path(path), options)
@@ -123,7 +123,7 @@ def same_name(columns: list[str]) -> str:
     return f"two columns have the same name, {twice!r}; rename one of them"
 
 
-def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
+def _jsonl(file: Any, name: str, options: Options) -> Iterator[LocatedRecord]:
     for number, line in iter_lines(file, name, options.max_line_bytes):
         where = f"{name}, line {number}"
         text = decode(line, options.encoding_errors, where)
@@ -137,10 +137,10 @@ def _jsonl(file: Any, name: str, options: Options) -> Iterator[Located]:
             raise DataError(
                 f"{where}: expected a JSON object, got {text.strip()[:40]!r}; write one object a line"
             )
-        yield Located(where, record)
+        yield LocatedRecord(where, record)
 
 
-def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Located]:
+def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[LocatedRecord]:
     decoded = (
         decode(line, options.encoding_errors, f"{name}, line {number}")
         for number, line in iter_lines(file, name, options.max_line_bytes)
@@ -162,7 +162,7 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
                 if len(set(columns)) != len(columns):
                     raise DataError(f"{where}: {same_name(columns)}")
             elif len(row) == len(columns):
-                yield Located(where, dict(zip(columns, row, strict=True)))
+                yield LocatedRecord(where, dict(zip(columns, row, strict=True)))
             elif row:
                 raise DataError(
                     f"{where}: {len(row)} fields, but {len(columns)} columns are named; put a text "
@@ -172,7 +172,7 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
         raise DataError(f"{name}, line {rows.line_num}: {not_a_row(error)}") from None
 
 
-def _parquet(file: Any, path: Source) -> Iterator[Located]:
+def _parquet(file: Any, path: Source) -> Iterator[LocatedRecord]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -186,18 +186,18 @@ def _parquet(file: Any, path: Source) -> Iterator[Located]:
         for batch in pyarrow.parquet.ParquetFile(source).iter_batches(batch_size=1024):
             for record in batch.to_pylist():
                 number += 1
-                yield Located(f"{name}, row {number}", record)
+                yield LocatedRecord(f"{name}, row {number}", record)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{name}: not a valid Parquet file ({error!s:.200})") from None
 
 
-def _folder(path: Path, options: Options) -> Iterator[Located]:
+def _folder(path: Path, options: Options) -> Iterator[LocatedRecord]:
     if not path.is_dir():
         raise DataError(f"{path} is not a folder")
     found = False
     for file_path in text_files(path):
         found = True
-        yield Located(str(file_path), text_record(file_path, path, options))
+        yield LocatedRecord(str(file_path), text_record(file_path, path, options))
     if not found:
         raise DataError(
             f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder; put texts there, a file "

@@ -19,9 +19,9 @@ from bayou.data.label_forms import (
     NO_TARGET,
     Labels,
     as_bits,
+    class_array,
     is_list,
     labels_in,
-    listed_classes,
     of_corpus,
     of_lists,
     of_matrix,
@@ -31,9 +31,9 @@ from bayou.data.label_forms import (
 
 __all__ = [
     "Labels",
-    "bounded",
+    "check_magnitude",
     "growth",
-    "merged_classes",
+    "merge_classes",
     "read_labels",
     "read_targets",
     "responses",
@@ -87,10 +87,10 @@ def read_labels(
     ('multi-label', [[1, 0], [1, 1], [0, 0], [0, 0]], [True, True, True, False])
     """
     _some(n_docs)
-    every = None if classes is None else listed_classes(classes)
+    every = None if classes is None else class_array(classes)
     if y is None:
         if others and corpus is not None and corpus.label_names:
-            every = merged_classes(listed_classes(classes), corpus.label_names, in_order=True)
+            every = merge_classes(class_array(classes), corpus.label_names, in_order=True)
         return of_corpus(corpus, every, multi_label)
     given = one_array(y)
     if given.shape[0] != n_docs:
@@ -106,11 +106,11 @@ def read_labels(
     if given.ndim == 2:
         return of_matrix(given, column_names(y), every)
     if others and every is not None:
-        every = merged_classes(every, labels_in(given) or None, in_order=True)
+        every = merge_classes(every, labels_in(given) or None, in_order=True)
     return of_lists(given.tolist(), every) if lists else of_vector(given, every)
 
 
-def merged_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.NDArray[Any]:
+def merge_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.NDArray[Any]:
     """The classes of a stream with those that are announced: sorted, or the new ones behind the others.
 
     Examples
@@ -121,10 +121,10 @@ def merged_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt
     if more is None:
         return known
     had = set(known.tolist())
-    new = [label for label in listed_classes(more).tolist() if label not in had]
+    new = [label for label in class_array(more).tolist() if label not in had]
     if not new:
         return known
-    every = listed_classes([*known.tolist(), *new])
+    every = class_array([*known.tolist(), *new])
     return every if in_order else np.unique(every)
 
 
@@ -218,7 +218,7 @@ def read_targets(
     return values
 
 
-def bounded(targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def check_magnitude(targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Refuse numbers whose squares are not finite."""
     largest = np.abs(targets[~np.isnan(targets)]).max(initial=0.0)
     if largest > _LARGEST_TARGET:

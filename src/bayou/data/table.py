@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayou.data.errors import DataError, did_you_mean
-from bayou.data.records import Located
+from bayou.data.records import LocatedRecord
 from bayou.data.times import parse_time
 
 _ABSENT = object()
@@ -51,7 +51,7 @@ class Table:
         self._undated: list[DataError] = []  # about records before that
         self._else = _TEXT if usual.get(_TEXT) == columns.text else columns.text
 
-    def texts(self, records: Iterable[Located]) -> Iterator[str]:
+    def texts(self, records: Iterable[LocatedRecord]) -> Iterator[str]:
         """Give the text of each record and keep what stands beside it."""
         for where, record in records:
             if self.split is not None and record.get("split") != self.split:

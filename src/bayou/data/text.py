@@ -35,7 +35,7 @@ ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -82,7 +82,7 @@ def tokenize(
         raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
     text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
-    pattern, least = _compiled(token_pattern), max(min_length, 1)
+    pattern, least = _compile_pattern(token_pattern), max(min_length, 1)
     if pattern.groups:
         tokens = [match.group() for match in pattern.finditer(text)]
     else:
@@ -155,7 +155,7 @@ def as_texts(X: Any) -> Iterable[Any]:
     return X
 
 
-class Cut(list[Any]):
+class TokenizedTexts(list[Any]):
     """Texts that `Vectorizer.tokens` has cut into tokens already; taken wherever it takes texts."""
 
 
@@ -237,7 +237,7 @@ class Vectorizer(TransformerMixin, BaseEstimator):
 
     def tokens(self, X: Iterable[str]) -> Iterator[list[str]]:
         """Cut each text into tokens, in the vocabulary or not."""
-        if isinstance(X, Cut):
+        if isinstance(X, TokenizedTexts):
             yield from X
             return
         texts, stop_words = as_texts(X), self._stop_words()

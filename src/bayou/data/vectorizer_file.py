@@ -36,7 +36,7 @@ def columns(value: Any) -> dict[str, str] | None:
     return value
 
 
-def restored(given: Any) -> Vectorizer:
+def restore_vectorizer(given: Any) -> Vectorizer:
     """The vectoriser whose `parameters` these are; it is not fitted."""
     known = {f.name for f in fields(Vectorizer)}
     if not isinstance(given, dict) or set(given) - known:

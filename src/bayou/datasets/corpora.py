@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from bayou.data import Corpus, DataError, Vectorizer, iter_records, read
 from bayou.data.lines import Source, read_names
 from bayou.data.times import parse_time
-from bayou.datasets.folder import CorpusFiles, find_corpus, listed, plain_name
+from bayou.datasets.folder import CorpusFiles, find_corpus, format_names, plain_name
 
 _DAY_OF_YEAR = re.compile(r"(\d{4})-(?:day-)?(\d{1,3})", re.ASCII)
 
@@ -79,11 +79,11 @@ def load_corpus(
             f"corpus {name!r} holds counts, not texts; leave out vectorizer, label and target "
             'and give no time but ""'
         )
-    parts = _chosen(found, split)
-    return _stacked([_load_counts(found, path, dated=time is None) for path in parts])
+    parts = _choose_files(found, split)
+    return _stack_corpora([_load_counts(found, path, dated=time is None) for path in parts])
 
 
-def _chosen(found: CorpusFiles, split: str) -> list[Path]:
+def _choose_files(found: CorpusFiles, split: str) -> list[Path]:
     if split in found.files:
         return [found.files[split]]
     if split == "all":  # training documents first
@@ -94,7 +94,9 @@ def _chosen(found: CorpusFiles, split: str) -> list[Path]:
 
 def _no_such_split(name: str, split: str, there: Iterable[str]) -> DataError:
     parts = sorted(there)
-    what = f"its parts are {listed(parts)} and 'all'" if parts else 'it has no split: use "all"'
+    what = (
+        f"its parts are {format_names(parts)} and 'all'" if parts else 'it has no split: use "all"'
+    )
     return DataError(f"corpus {name!r} has no part {split!r}; {what}")
 
 
@@ -198,7 +200,7 @@ def _time(text: str) -> str | date:
     return date(int(match[1]), 1, 1) + timedelta(days=int(match[2]) - 1)
 
 
-def _stacked(parts: list[Corpus]) -> Corpus:
+def _stack_corpora(parts: list[Corpus]) -> Corpus:
     """One corpus of several with the same terms and labels; what one of them lacks is left out."""
     if len(parts) == 1:
         return parts[0]

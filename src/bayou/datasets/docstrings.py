@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 
 from bayou.data import Corpus, DataError
 from bayou.datasets.prose import n_words, prose
-from bayou.datasets.source import Found, docstrings_in, installed
+from bayou.datasets.source import SourceDocstring, docstrings_in, iter_libraries
 
 Split = Literal["train", "test"]
 Subset = Literal["all", "train", "test"]
@@ -223,12 +223,12 @@ def library_of(package: str) -> str:
     return first if first in {"numpy", "scipy", "sklearn"} else "python"
 
 
-def _read_sources() -> Iterator[Found]:
-    for library, root in installed():
+def _read_sources() -> Iterator[SourceDocstring]:
+    for library, root in iter_libraries():
         yield from docstrings_in(library, root)
 
 
-def _unique(found: Iterable[Found]) -> list[Docstring]:
+def _unique(found: Iterable[SourceDocstring]) -> list[Docstring]:
     """Keep the first of equal texts; a public name that is taken gives way to the full path."""
     ids: set[str] = set()
     texts: set[str] = set()
@@ -259,7 +259,7 @@ def _cache_path() -> Path | None:
     if chosen.is_absolute():  # the XDG rules tell to ignore a relative path
         folder = chosen
     # The folders are part of the key: two environments may hold equal versions, one with sources.
-    key = json.dumps([_FORMAT, versions(), [str(root) for _, root in installed()]])
+    key = json.dumps([_FORMAT, versions(), [str(root) for _, root in iter_libraries()]])
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
     return folder / "bayou" / f"docstrings-{digest}.jsonl.gz"
 

@@ -117,12 +117,12 @@ def find_corpus(name: str, folder: Source | None) -> CorpusFiles:
         return known[names.index(name)]
     parts = [other for other in names if other.startswith(f"{name}/")]
     if parts:
-        raise DataError(f"{name!r} holds several corpora; load one of {listed(parts)}")
+        raise DataError(f"{name!r} holds several corpora; load one of {format_names(parts)}")
     close = difflib.get_close_matches(name, names)
-    hint = f"did you mean {listed(close)}?" if close else f"there are: {listed(names)}"
+    hint = f"did you mean {format_names(close)}?" if close else f"there are: {format_names(names)}"
     raise DataError(f"no corpus {name!r} in {str(_root(folder))!r}; {hint}")
 
 
-def listed(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     """Names for a message."""
     return ", ".join(map(repr, names)) or "none"

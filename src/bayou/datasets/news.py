@@ -145,7 +145,7 @@ class _Stream:
         plan = list(_plan(n_slices, n_topics, seed)) if events else []
         n_all = n_topics + sum(kind == "appear" for kind, *_ in plan)
         self.seed = seed
-        self.vocabulary = Vocabulary(made_up_word(v) for v in range(n_terms))
+        self.vocabulary = Vocabulary(invent_word(v) for v in range(n_terms))
         prior = np.full(n_terms, _BETA)
         self._rows = [_generator(seed, _TOPIC, k).dirichlet(prior) for k in range(n_all)]
         self.version = np.tile(np.arange(n_all), (n_slices, 1))
@@ -154,12 +154,12 @@ class _Stream:
         for kind, start, _, topic in plan:
             if kind == "appear":
                 self.prevalence[:start, topic] = 0.0
-        self.events = [self._planted(*change) for change in plan]
+        self.events = [self._plant_event(*change) for change in plan]
         self.distributions = np.array(self._rows)
         for row in self.prevalence:  # only what is there is summed: the rest may yet be added to
             row[row > 0] /= row[row > 0].sum()
 
-    def _planted(self, kind: str, start: int, stop: int | None, topic: int) -> Event:
+    def _plant_event(self, kind: str, start: int, stop: int | None, topic: int) -> Event:
         before = self._rows[self.version[start, topic]]
         head = np.argsort(-before, kind="stable")[: min(8, len(before) // 4)]
         gained, lost = head, head[:0]
@@ -214,7 +214,7 @@ def _plan(n_slices: int, n_topics: int, seed: int) -> Iterator[tuple[str, int, i
         yield from (change for change in changes if change[1] < n_slices)
 
 
-def made_up_word(number: int) -> str:
+def invent_word(number: int) -> str:
     """Spell a number as a pronounceable word; different numbers give different words.
 
     Examples

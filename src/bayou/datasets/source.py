@@ -32,7 +32,7 @@ _TWINS = {"_pydecimal": "decimal", "_pydatetime": "datetime", "_pyio": "io"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Found(NamedTuple):
+class SourceDocstring(NamedTuple):
     """A docstring as it stands in a source file."""
 
     name: str  # public dotted name
@@ -42,7 +42,7 @@ class Found(NamedTuple):
     parameters: tuple[str, ...]
 
 
-def installed() -> Iterator[tuple[str, Path]]:
+def iter_libraries() -> Iterator[tuple[str, Path]]:
     """Yield ("", folder) for the standard library and (name, folder) for each library found."""
     yield "", Path(sysconfig.get_path("stdlib"))
     for name in LIBRARIES:
@@ -51,7 +51,7 @@ def installed() -> Iterator[tuple[str, Path]]:
             yield name, Path(folder)
 
 
-def docstrings_in(library: str, root: Path) -> Iterator[Found]:
+def docstrings_in(library: str, root: Path) -> Iterator[SourceDocstring]:
     """Yield the public docstrings of every source file under ``root``, in the order of names."""
     for path in _files(root):
         parts = [*([library] if library else []), *path.relative_to(root).with_suffix("").parts]
@@ -88,19 +88,19 @@ def _parse(path: Path) -> ast.Module | None:
         return None  # a template, or a file for another version of Python
 
 
-def _in_module(tree: ast.Module, module: str) -> Iterator[Found]:
+def _in_module(tree: ast.Module, module: str) -> Iterator[SourceDocstring]:
     package = package_of(module)
     if "add_newdoc" in module.rpartition(".")[2]:
-        for name, added in _added(tree):
-            yield _found(f"{module}.{name}", package, added, documented_parameters(added))
+        for name, added in _iter_newdocs(tree):
+            yield _make_docstring(f"{module}.{name}", package, added, documented_parameters(added))
         return
     doc = ast.get_docstring(tree, clean=False)
     if doc and not module.rpartition(".")[2].startswith("_"):
-        yield _found(module, package, doc, ())
+        yield _make_docstring(module, package, doc, ())
     yield from _in_body(tree.body, module, package)
 
 
-def _in_body(body: list[ast.stmt], prefix: str, package: str) -> Iterator[Found]:
+def _in_body(body: list[ast.stmt], prefix: str, package: str) -> Iterator[SourceDocstring]:
     for node in body:
         if isinstance(node, ast.If | ast.Try):
             yield from _in_body(node.body, prefix, package)
@@ -110,14 +110,16 @@ def _in_body(body: list[ast.stmt], prefix: str, package: str) -> Iterator[Found]
         doc = ast.get_docstring(node, clean=False)
         if isinstance(node, ast.ClassDef):
             if doc:
-                yield _found(name, package, doc, _constructor(node))
+                yield _make_docstring(name, package, doc, _constructor(node))
             yield from _in_body(node.body, name, package)
         elif doc:
-            yield _found(name, package, doc, _parameters(node))
+            yield _make_docstring(name, package, doc, _parameters(node))
 
 
-def _found(path: str, package: str, doc: str, parameters: tuple[str, ...]) -> Found:
-    return Found(public_name(path), path, package, doc, parameters)
+def _make_docstring(
+    path: str, package: str, doc: str, parameters: tuple[str, ...]
+) -> SourceDocstring:
+    return SourceDocstring(public_name(path), path, package, doc, parameters)
 
 
 def _constructor(node: ast.ClassDef) -> tuple[str, ...]:
@@ -133,7 +135,7 @@ def _parameters(node: _Function) -> tuple[str, ...]:
     return tuple(n for n in names if n not in {"self", "cls"} and not n.startswith("_"))
 
 
-def _added(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _iter_newdocs(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield (name, docstring) from ``add_newdoc([place,] name, doc)`` in its several forms."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

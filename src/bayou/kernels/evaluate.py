@@ -15,7 +15,7 @@ import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_discrete
-from bayou.kernels.rng import GOLDEN, METRIC, key, mix, shuffled, uniform
+from bayou.kernels.rng import GOLDEN, METRIC, key, mix, permutation, uniform
 
 # What a document's key is for (the third word of `key`).
 SPLIT, GIBBS, LEFT_TO_RIGHT = 0, 1, 2
@@ -57,7 +57,7 @@ def _deal_into(observed, scored, counts, start, n, k):
             left = np.int64(counts[i])
         entry[j] = i
         left -= 1
-    order = shuffled(n, k)
+    order = permutation(n, k)
     for j in range(n):
         if j % 2 == 0:
             observed[entry[order[j]]] += 1.0
@@ -134,7 +134,7 @@ def _predict_into(weights, phi, doc_topic, alpha):
 
 
 @jit
-def _sweep_fixed(z, n, tokens, term_topics, doc_topic, alpha, weights, stream):
+def _sweep_prefix(z, n, tokens, term_topics, doc_topic, alpha, weights, stream):
     """Redraw the topics of the first n tokens given all others, p(z = k) ~ phi_kw (n_k + alpha_k).
 
     A token at topic -1 has none yet; it keeps -1 if no topic produces it.
@@ -155,7 +155,7 @@ def _gibbs_row_into(theta, tokens, term_topics, alpha, schedule, stream):
     z = np.full(len(tokens), -1, np.int64)
     doc_topic, mean, weights = np.zeros(n_topics), np.empty(n_topics), np.empty(n_topics)
     for sweep in range(1 + schedule[0] + schedule[1]):  # the first sweep only finds a start
-        _sweep_fixed(z, len(tokens), tokens, term_topics, doc_topic, alpha, weights, stream)
+        _sweep_prefix(z, len(tokens), tokens, term_topics, doc_topic, alpha, weights, stream)
         if sweep > schedule[0]:
             _prior_mean_into(mean, alpha, doc_topic)
             for k in range(n_topics):
@@ -217,7 +217,7 @@ def _predictions_into(chances, z, counts, tokens, n, term_topics, alpha, stream)
     weights = np.empty(len(alpha))
     total = 0.0
     for r in range(len(chances)):
-        _sweep_fixed(z[r], n, tokens, term_topics, counts[r], alpha, weights, stream)
+        _sweep_prefix(z[r], n, tokens, term_topics, counts[r], alpha, weights, stream)
         chances[r] = _predict_into(weights, term_topics[tokens[n]], counts[r], alpha)
         total += chances[r]
     return total
@@ -260,7 +260,7 @@ def left_to_right_into(evidence, indptr, tokens, term_topics, alpha, n_particles
     """Log evidence of every row, its tokens taken in keyed order."""
     stream = np.empty(1, np.uint64)
     for d in range(len(evidence)):
-        order = shuffled(indptr[d + 1] - indptr[d], keys[d])
+        order = permutation(indptr[d + 1] - indptr[d], keys[d])
         for i in range(len(order)):
             order[i] = tokens[indptr[d] + order[i]]
         stream[0] = mix(keys[d] + GOLDEN)

@@ -118,7 +118,7 @@ def with_replacement(n, k):
 
 
 @jit
-def shuffled(n, k):
+def permutation(n, k):
     """A permutation of 0 .. n - 1 determined by the key (Fisher-Yates)."""
     stream = np.empty(1, np.uint64)
     stream[0] = k

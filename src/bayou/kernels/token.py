@@ -48,7 +48,7 @@ def fixed_weights_into(weight, doc_row, alpha, rows, v):
 
 
 @fast_jit
-def weigh_fixed_into(weight, doc_row, alpha, rows, v):
+def weigh_rows_into(weight, doc_row, alpha, rows, v):
     """The same; gives their sum."""
     fixed_weights_into(weight, doc_row, alpha, rows, v)
     return sum_of(weight, 0, weight.size)

@@ -72,11 +72,11 @@ def outcomes(model: Any, corpus: Corpus) -> Outcomes:
     several = answers.ndim == 2
     given = answers > 0 if several else answers[:, None] == np.asarray(model.classes_)[None]
     assert some.labels is not None
-    truth, n_strange = _aligned(some, names)
+    truth, n_strange = _align_labels(some, names)
     return Outcomes(names, several, truth, given, scores, n_strange)
 
 
-def _aligned(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
+def _align_labels(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
     """The labels of documents in the order of names, and how many others each has."""
     assert corpus.labels is not None
     mine = corpus.label_names or tuple(str(j) for j in range(corpus.n_labels))

@@ -263,10 +263,12 @@ def _sliding_windows(
     stops = first + np.minimum(place, per_doc[doc] - 1) + 1
     column = np.searchsorted(terms, tokens)
     known = np.isin(tokens, terms)
-    return _merged(column[known], starts[known], stops[known], len(terms), int(per_doc.sum()))
+    return _merge_windows(
+        column[known], starts[known], stops[known], len(terms), int(per_doc.sum())
+    )
 
 
-def _merged(
+def _merge_windows(
     column: NDArray[np.intp], starts: Ints, stops: Ints, n_columns: int, n_windows: int
 ) -> _Windows:
     """Intervals by column, each begun where the one before it of the same column has ended."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
-class Matched(NamedTuple):
+class EventMatches(NamedTuple):
     """Which alerts belong to which events."""
 
     found: list[tuple[Any, list[Any]]]  # event, its alerts
@@ -14,7 +14,7 @@ class Matched(NamedTuple):
     false: list[Any]  # alerts of no event
 
 
-def match_events(alerts: Sequence[Any], events: Sequence[Any], *, delay: int = 1) -> Matched:
+def match_events(alerts: Sequence[Any], events: Sequence[Any], *, delay: int = 1) -> EventMatches:
     """Hold alerts against planted events.
 
     An alert belongs to an event if it comes in the event's slice, or up to ``delay`` slices after that or
@@ -46,7 +46,7 @@ def match_events(alerts: Sequence[Any], events: Sequence[Any], *, delay: int = 1
             found[i].append(alert)
         if not mine:
             false.append(alert)
-    return Matched(
+    return EventMatches(
         [(events[i], its) for i, its in found.items() if its],
         [events[i] for i, its in found.items() if not its],
         false,

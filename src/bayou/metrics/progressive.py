@@ -88,7 +88,7 @@ def progressive(model: Any, batches: Iterable[tuple[Any, Any]], *, classes: Any 
     extra = {} if classes is None else {"classes": classes}
     for X, y in batches:
         if ready:
-            rows.append((seen, *_measured(model.predict(X), y, regression=is_regressor(model))))
+            rows.append((seen, *_measure(model.predict(X), y, regression=is_regressor(model))))
         model.partial_fit(X, y, **extra)
         ready, seen = True, seen + len(_rows(y))
     n_seen, n_docs, accuracy, f1 = zip(*rows, strict=True) if rows else ((), (), (), ())
@@ -113,7 +113,7 @@ def _rows(y: Any) -> NDArray[Any]:
     return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
 
 
-def _measured(found: Any, y: Any, *, regression: bool) -> tuple[int, float, float]:
+def _measure(found: Any, y: Any, *, regression: bool) -> tuple[int, float, float]:
     """Documents with a known answer, the share that is right (or R²), and micro-F1."""
     truth = _rows(y)
     known = ~np.array([_missing(row) for row in truth], bool)

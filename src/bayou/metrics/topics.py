@@ -154,7 +154,7 @@ def _term_counts(term_counts: Any, n_terms: int) -> Floats:
     return counts
 
 
-def _shrunk(shares: Floats, counts: Floats) -> Floats:
+def _shrink_shares(shares: Floats, counts: Floats) -> Floats:
     """Shares drawn towards 1 / n_topics, the more so the rarer the term [Hausser09] eq. 4."""
     target = 1.0 / len(shares)
     variance = (shares * (1 - shares)).sum(axis=0) / np.maximum(counts - 1, 1e-300)
@@ -194,7 +194,7 @@ def frex(topics: ArrayLike, weight: float = 0.5, term_counts: Any = None) -> Flo
         raise ValueError(f"weight must be between 0 and 1; got {weight!r}")
     shares = _shares(matrix)
     if term_counts is not None:
-        shares = _shrunk(shares, _term_counts(term_counts, matrix.shape[1]))
+        shares = _shrink_shares(shares, _term_counts(term_counts, matrix.shape[1]))
     n_terms = matrix.shape[1]
     exclusive = stats.rankdata(shares, method="max", axis=1) / n_terms
     frequent = stats.rankdata(matrix, method="max", axis=1) / n_terms

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.topic_estimator import TopicEstimator
-from bayou.data.checks import check_kept, check_parameters, number, whole
+from bayou.data.checks import check_averaged_sweeps, check_parameters, number, whole
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import pack_classes, unpack_classes
 from bayou.data.supervision import read_labels
-from bayou.inference.labels import allowed
+from bayou.inference.labels import assignments
 from bayou.inference.lda import arrays as lda_arrays
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, U32
@@ -183,7 +183,7 @@ class AuthorTopicModel(TopicEstimator):
         with loop.progress_bar(self.progress, "AuthorTopicModel") as bar:
             state = loop.run(
                 begin, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
-                stopped=saved.stopped, max_time=p.max_time,
+                stopped=saved.save_on_stop, max_time=p.max_time,
             )  # fmt: skip
         self._keep(state, counts, p, corpus, found.classes, found.kind == "multi-label")
         self.n_iter_ = state.step
@@ -255,7 +255,7 @@ class AuthorTopicModel(TopicEstimator):
         positive = ("beta", "beta_labels", "alpha", "max_time")
         check_parameters(p, ("n_topics", "n_sweeps", "n_kept"), positive)
         number("alpha", p.alpha, 1e-30)
-        check_kept(p)
+        check_averaged_sweeps(p)
         return p
 
     def _payload(self) -> dict[str, NDArray[Any]]:
@@ -275,7 +275,7 @@ class AuthorTopicModel(TopicEstimator):
 def _documents(corpus: Corpus, indicator: Any) -> Docs:
     """Tokens and labels of the documents that have labels."""
     indptr, terms = corpus.tokens()
-    own = allowed.own(indicator)
+    own = assignments.own_labels(indicator)
     use = np.flatnonzero(np.diff(own.indptr) > 0)
     sizes = np.diff(indptr)[use]
     token_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -36,7 +36,7 @@ from bayou.data.checks import number
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import growth, merged_classes, read_labels, responses
+from bayou.data.supervision import growth, merge_classes, read_labels, responses
 from bayou.inference.lda.arrays import F64
 from bayou.inference.margin import passive_aggressive as pa
 
@@ -156,7 +156,7 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
             self.pending_ = pa.no_examples(y)
         else:
             self._check_stream(p)
-            every = merged_classes(self.classes_, classes, in_order=self.multi_label_)
+            every = merge_classes(self.classes_, classes, in_order=self.multi_label_)
             labels = read_labels(
                 y, rows.shape[0], corpus=corpus, classes=every, multi_label=self.multi_label_
             )

@@ -24,7 +24,7 @@ from bayou.api.linear_estimator import LinearEstimator
 from bayou.data.checks import number
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
-from bayou.data.supervision import bounded, read_targets
+from bayou.data.supervision import check_magnitude, read_targets
 from bayou.inference.margin import passive_aggressive as pa
 
 
@@ -74,7 +74,7 @@ random_state, n_threads, progress, callbacks
         """
         p = self._checked_parameters()
         rows, corpus = self._rows(X, reset=True)
-        targets = bounded(read_targets(y, rows.shape[0], corpus=corpus))
+        targets = check_magnitude(read_targets(y, rows.shape[0], corpus=corpus))
         self.seed_ = self._resolve_seed()
         examples = pa.make_examples(rows, targets, self._costs(sample_weight, rows.shape[0]))
         if not examples.n_docs:
@@ -87,7 +87,7 @@ random_state, n_threads, progress, callbacks
         p = self._checked_parameters()
         first = not hasattr(self, "state_")
         rows, corpus = self._rows(X, reset=first)
-        targets = bounded(read_targets(y, rows.shape[0], corpus=corpus, partial=True))
+        targets = check_magnitude(read_targets(y, rows.shape[0], corpus=corpus, partial=True))
         costs = self._costs(sample_weight, rows.shape[0])
         if first:
             self.seed_ = self._resolve_seed()

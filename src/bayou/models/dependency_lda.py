@@ -29,7 +29,7 @@ from bayou.api.label_fitting import Task, learn_and_tune
 from bayou.api.label_floors import Floors, Work, check_floors, train_floors
 from bayou.api.label_topics import TopicsOverLabels
 from bayou.data.checks import number, one_of, optional
-from bayou.inference.labels import allowed, links, training
+from bayou.inference.labels import assignments, links, training
 from bayou.inference.lda.arrays import F32, I32, U16, Each
 from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
 from bayou.results.label_response import RULES
@@ -51,8 +51,8 @@ class State(NamedTuple):
 
 
 def init(
-    data: allowed.Data,
-    link: links.Link,
+    data: assignments.LabelData,
+    link: links.LinkData,
     p: SimpleNamespace,
     seed: int,
     n_chains: int,
@@ -97,7 +97,7 @@ def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -
 
 def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> LabelPosterior:
     """Terms of labels from all chains together, topics over labels of each chain by itself."""
-    cells = training.expected(state, work.counts, work.data, p)
+    cells = training.expected_counts(state, work.counts, work.data, p)
     n_kept = state.link_step - (p.n_sweeps - p.n_kept)
     return LabelPosterior(
         term_label=cells,
@@ -154,15 +154,17 @@ class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
         self.seed_ = self._resolve_seed()
         classes, n_terms = task.labels.classes, task.counts.shape[1]
         p = self._settled(len(classes))
-        given = training.given_matrix(given_terms, classes, 0, n_terms)
+        given = training.label_term_matrix(given_terms, classes, 0, n_terms)
         if given is not None and not p.greedy:
             raise ValueError("given_terms need greedy training; set greedy=True")
         with self._running(type(self).__name__, task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
                 prior = training.priors(n_terms, len(classes), p, boost=p.boost, greedy=p.even)
-                prior = training.fixed(prior, given)
-                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator), given)
+                prior = training.fix_terms(prior, given)
+                data = assignments.prepare(
+                    task.counts, assignments.own_labels(task.labels.indicator), given
+                )
                 link = links.plan(data, p, p.link_alpha)
                 how = Floors(State, init, sweep)
                 state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)

@@ -37,8 +37,14 @@ from bayou.api.topic_estimator import TopicEstimator
 from bayou.data.checks import MAX_TOPICS, check_parameters, number, one_of, optional, whole
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
-from bayou.inference.hdp import first_draws, franchise
-from bayou.inference.hdp.franchise import U8, Chain, Counts, Prior, Store
+from bayou.inference.hdp import franchise, initial_topics
+from bayou.inference.hdp.franchise import (
+    U8,
+    DrawStore,
+    FranchiseChain,
+    FranchiseCounts,
+    FranchisePrior,
+)
 from bayou.inference.lda import arrays as lda_arrays
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
@@ -104,21 +110,23 @@ def first_topics(p: SimpleNamespace, n_tokens: int, chain: int) -> int:
     return int(min(max(1, round(asked * factor)), max(n_tokens, 1), MAX_TOPICS // 2))
 
 
-def first_alpha(corpus: franchise.Corpus, p: SimpleNamespace) -> float:
+def first_alpha(corpus: franchise.FranchiseData, p: SimpleNamespace) -> float:
     """The concentration of documents that a chain begins with."""
     if p.alpha is None and p.learn_alpha and p.start == "fast":
-        return max(first_draws.mean_length(corpus.tokens) / first_draws.NARROW, 1.0)
+        return max(initial_topics.mean_length(corpus.tokens) / initial_topics.NARROW, 1.0)
     return 1.0 if p.alpha is None else float(p.alpha)
 
 
-def init(corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
+def init(corpus: franchise.FranchiseData, p: SimpleNamespace, seed: int) -> State:
     """The first chain, which is the model, at its first topics."""
     return begin_chain(corpus, p, seed, 0)
 
 
-def begin_chain(corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int) -> State:
+def begin_chain(
+    corpus: franchise.FranchiseData, p: SimpleNamespace, seed: int, chain_no: int
+) -> State:
     """A chain from its beginning."""
-    prior = Prior(first_alpha(corpus, p), float(p.gamma), float(p.discount), float(p.beta))
+    prior = FranchisePrior(first_alpha(corpus, p), float(p.gamma), float(p.discount), float(p.beta))
     n_topics, seed = first_topics(p, len(corpus.tokens.terms), chain_no), chain_seed(seed, chain_no)
     given = p.drawn(n_topics, seed) if p.start == "fast" and len(corpus.tokens.terms) else None
     chain = franchise.start(corpus, n_topics, prior, seed, given)
@@ -134,7 +142,7 @@ def begin_chain(corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_n
 
 
 def _next_chain(
-    state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int, chain_no: int
+    state: State, corpus: franchise.FranchiseData, p: SimpleNamespace, seed: int, chain_no: int
 ) -> State:
     """A further chain from its beginning. What was counted, and the first chain's answer, stay."""
     if chain_no == 1:
@@ -144,7 +152,7 @@ def _next_chain(
     return begin_chain(corpus, p, seed, chain_no)._replace(**stays)
 
 
-def _with_chain(state: State, chain: Chain) -> State:
+def _with_chain(state: State, chain: FranchiseChain) -> State:
     stale, total, drawn, _, used = chain.store
     return state._replace(
         z=chain.z, heads=chain.heads, **chain.counts._asdict(), stale=stale, total=total,
@@ -152,19 +160,19 @@ def _with_chain(state: State, chain: Chain) -> State:
     )  # fmt: skip
 
 
-def _chain_of(state: State, corpus: franchise.Corpus) -> Chain:
-    counts = Counts(state.term_topic, state.topic, state.tables, state.ids, state.sizes)
-    store = Store(state.stale, state.total, state.drawn, corpus.starts, state.used)
-    return Chain(state.z, state.heads, counts, store)
+def _chain_of(state: State, corpus: franchise.FranchiseData) -> FranchiseChain:
+    counts = FranchiseCounts(state.term_topic, state.topic, state.tables, state.ids, state.sizes)
+    store = DrawStore(state.stale, state.total, state.drawn, corpus.starts, state.used)
+    return FranchiseChain(state.z, state.heads, counts, store)
 
 
-def sweep(state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int) -> State:
+def sweep(state: State, corpus: franchise.FranchiseData, p: SimpleNamespace, seed: int) -> State:
     """All tokens, then a few moves of whole topics, then the concentrations."""
     which, inner = divmod(state.step, p.n_sweeps)
     if inner == 0 and which > 0:
         state = _next_chain(state, corpus, p, seed, which)
     seed, step = chain_seed(seed, which), inner + 1
-    prior = Prior(state.alpha, state.gamma, float(p.discount), float(p.beta))
+    prior = FranchisePrior(state.alpha, state.gamma, float(p.discount), float(p.beta))
     chain, named = _chain_of(state, corpus), state.ids.copy()  # slots are renamed in place
     if p.sampler == "direct":
         root = franchise.draw_root(chain, prior, seed, step)
@@ -187,9 +195,9 @@ def sweep(state: State, corpus: franchise.Corpus, p: SimpleNamespace, seed: int)
 
 def _remembered(state: State, named: I64, old: I64) -> State:
     """What was kept of each slot's topic, forgotten where another topic lives there now."""
-    other = franchise.moved(named, old, -1) != state.ids
+    other = franchise.move_slots(named, old, -1) != state.ids
     if not np.array_equal(old, np.arange(len(named))):
-        moved = [franchise.moved(a, old) for a in (state.kept, state.kept_mass, state.times)]
+        moved = [franchise.move_slots(a, old) for a in (state.kept, state.kept_mass, state.times)]
         kept, mass, times = np.ascontiguousarray(moved[0]), moved[1], moved[2]
         state = state._replace(kept=kept, kept_mass=mass, times=times)
     if state.n_kept and other.any():
@@ -201,9 +209,9 @@ def _remembered(state: State, named: I64, old: I64) -> State:
 
 def _noted(
     state: State,
-    chain: Chain,
-    corpus: franchise.Corpus,
-    prior: Prior,
+    chain: FranchiseChain,
+    corpus: franchise.FranchiseData,
+    prior: FranchisePrior,
     p: SimpleNamespace,
     which: int,
 ) -> State:
@@ -230,8 +238,8 @@ def _noted(
 def with_answer(state: State, p: SimpleNamespace) -> State:
     """The chain's topics, most used first, averaged over the sweeps that were kept."""
     live = np.flatnonzero(state.topic > 0)
-    prior = Prior(state.alpha, state.gamma, float(p.discount), float(p.beta))
-    held = Counts(state.term_topic, state.topic, state.tables, state.ids, state.sizes)
+    prior = FranchisePrior(state.alpha, state.gamma, float(p.discount), float(p.beta))
+    held = FranchiseCounts(state.term_topic, state.topic, state.tables, state.ids, state.sizes)
     counts, mass, ids = state.term_topic, franchise.mass_of(held, prior), state.ids
     if state.n_kept:
         fresh = state.times == 0  # born after the last sweep that was kept
@@ -382,13 +390,13 @@ class HDP(TopicEstimator):
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "HDP") as bar:
             each = workers.each
             pairs = documents.pairs_of(given.counts)
-            p.drawn = lambda k, seed: first_draws.drawn(
+            p.drawn = lambda k, seed: initial_topics.draw_initial_topics(
                 pairs, corpus.tokens, corpus.n_terms, k, float(p.beta), seed, each
             )
             state = _resumed(saved, corpus) or init(corpus, p, self.seed_)
             state = loop.run(
                 state, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
-                stopped=saved.stopped, max_time=p.max_time,
+                stopped=saved.save_on_stop, max_time=p.max_time,
             )  # fmt: skip
             if not len(state.answer_ids):
                 state = with_answer(state, p)
@@ -491,7 +499,7 @@ class HDP(TopicEstimator):
         self.concentrations_ = (float(both[0]), float(both[1]))
 
 
-def _tokens_of(corpus: Corpus, p: SimpleNamespace) -> franchise.Corpus:
+def _tokens_of(corpus: Corpus, p: SimpleNamespace) -> franchise.FranchiseData:
     """Tokens of the corpus, refused where a table of Stirling ratios would not do."""
     tokens = documents.Tokens(*corpus.tokens())
     longest = int(np.diff(tokens.indptr).max(initial=0))
@@ -503,7 +511,7 @@ def _tokens_of(corpus: Corpus, p: SimpleNamespace) -> franchise.Corpus:
     return franchise.make_corpus(tokens, corpus.n_terms, p.sampler)
 
 
-def _resumed(saved: checkpoints.Saver, corpus: franchise.Corpus) -> State | None:
+def _resumed(saved: checkpoints.Saver, corpus: franchise.FranchiseData) -> State | None:
     """The state in a checkpoint, if there is one and kernels can rely on it."""
     state = saved.read(State)
     if state is None:
@@ -527,7 +535,7 @@ def _resumed(saved: checkpoints.Saver, corpus: franchise.Corpus) -> State | None
     return state
 
 
-def _fits_store(state: State, corpus: franchise.Corpus) -> bool:
+def _fits_store(state: State, corpus: franchise.FranchiseData) -> bool:
     """Whether the draws kept for each term are those of this corpus and these slots."""
     n_slots, room = len(state.topic), np.diff(corpus.starts)
     n_terms = len(room) if corpus.starts[-1] else 0

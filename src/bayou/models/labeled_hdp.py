@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.label_estimator import LabelEstimator
 from bayou.api.label_fitting import Run, Sweeps, Task, learn_and_tune
-from bayou.data.checks import check_kept, optional
-from bayou.inference.labels import allowed, roots, training
+from bayou.data.checks import check_averaged_sweeps, optional
+from bayou.inference.labels import assignments, roots, training
 from bayou.inference.labels.roots import Level
 from bayou.inference.lda.arrays import F32, F64, I32, I64, Each
 from bayou.kernels.labels import stacked
@@ -46,13 +46,13 @@ class State(NamedTuple):
     root_kept: F64  # chains x labels: sum of b1 g
 
 
-def init(data: allowed.Data, p: SimpleNamespace, seed: int, n_chains: int) -> State:
+def init(data: assignments.LabelData, p: SimpleNamespace, seed: int, n_chains: int) -> State:
     """Labels at random, roots even."""
     seeds = [training.chain_seed(seed, c) for c in range(n_chains)]
     level = roots.start(data.n_labels, p.concentration, p.root_concentration)
     return State(
         0,
-        np.stack([allowed.start_chain(data, one) for one in seeds]),
+        np.stack([assignments.start_chain(data, one) for one in seeds]),
         np.zeros((n_chains, len(data.cell_labels)), np.float32),
         np.tile(level.root, (n_chains, 1)),
         np.tile([level.below, level.above], (n_chains, 1)),
@@ -61,8 +61,8 @@ def init(data: allowed.Data, p: SimpleNamespace, seed: int, n_chains: int) -> St
 
 
 def sweep(
-    state: State, chains: tuple[allowed.Chain, ...], data: allowed.Data, prior: allowed.Prior,
-    p: SimpleNamespace, seed: int, each: Each,
+    state: State, chains: tuple[assignments.LabelChain, ...], data: assignments.LabelData,
+    prior: assignments.LabelPrior, p: SimpleNamespace, seed: int, each: Each,
 ) -> State:  # fmt: skip
     """Labels of all tokens, then tables, root and concentrations, of every chain on its own."""
     keep = state.step >= p.n_sweeps - p.n_kept
@@ -71,19 +71,21 @@ def sweep(
         for c in range(lo, hi):
             own = training.chain_seed(seed, c)
             level = Level(state.root[c].copy(), *state.concentrations[c].tolist())
-            allowed.draw(chains[c], data, prior._replace(alpha=level.mass), own, state.step, keep)
+            assignments.draw(
+                chains[c], data, prior._replace(alpha=level.mass), own, state.step, keep
+            )
             level = redrawn(level, state.z[c], data, p, own, state.step)
             state.root[c], state.concentrations[c] = level.root, (level.below, level.above)
             if keep:
                 state.root_kept[c] += level.mass
 
     ends = np.arange(len(chains) + 1, dtype=np.int64) * max(len(data.slots), 1)
-    each(work, ends, 10.0 * allowed.CELL_COST)
+    each(work, ends, 10.0 * assignments.CELL_COST)
     return state._replace(step=state.step + 1)
 
 
 def redrawn(
-    level: Level, z: I32, data: allowed.Data, p: SimpleNamespace, seed: int, sweep: int
+    level: Level, z: I32, data: assignments.LabelData, p: SimpleNamespace, seed: int, sweep: int
 ) -> Level:
     """Root and concentrations given the labels of tokens."""
     sizes = np.diff(data.token_ptr)
@@ -93,23 +95,25 @@ def redrawn(
         tables, per_doc, counts, data.label_ptr, data.label_ids, level.mass, seed, sweep
     )
     learn = (p.concentration is None, p.root_concentration is None)
-    return roots.redrawn(level, tables, per_doc, sizes, learn, seed, sweep)
+    return roots.redraw_level(level, tables, per_doc, sizes, learn, seed, sweep)
 
 
-def document_labels(z: I32, data: allowed.Data) -> I64:
+def document_labels(z: I32, data: assignments.LabelData) -> I64:
     """n_dy of each document's own labels, one after the other."""
     at = np.repeat(data.label_ptr[:-1], np.diff(data.token_ptr)) + z
     return np.bincount(at, minlength=len(data.label_ids)).astype(np.int64)
 
 
 def posterior(
-    state: State, chains: tuple[allowed.Chain, ...], data: allowed.Data, task: Task,
-    prior: allowed.Prior, p: SimpleNamespace,
+    state: State, chains: tuple[assignments.LabelChain, ...], data: assignments.LabelData, task: Task,
+    prior: assignments.LabelPrior, p: SimpleNamespace,
 ) -> LabelPosterior:  # fmt: skip
     """Terms of labels and the prior b1 g, both averaged over all chains."""
     n_kept = state.step - (p.n_sweeps - p.n_kept)
-    both = training.State(state.step, state.z, state.kept, np.zeros(0, np.float32), 1.0)
-    cells = training.expected(both, training.Counts(chains, None), data, p)
+    both = training.LabelTrainingState(
+        state.step, state.z, state.kept, np.zeros(0, np.float32), 1.0
+    )
+    cells = training.expected_counts(both, training.LabelCounts(chains, None), data, p)
     alpha = state.root_kept / n_kept if n_kept > 0 else state.concentrations[:, :1] * state.root
     return LabelPosterior(
         term_label=cells, beta=prior.beta, alpha=alpha.mean(axis=0), n_labels=data.n_labels,
@@ -195,7 +199,9 @@ class LabeledHDP(LabelEstimator):
         with self._running("LabeledHDP", task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator))
+                data = assignments.prepare(
+                    task.counts, assignments.own_labels(task.labels.indicator)
+                )
                 state, chains = _train(data, prior, p, n_chains, run, last)
                 self.n_iter_ = state.step
                 return posterior(state, chains, data, task, prior, p)
@@ -222,24 +228,24 @@ class LabeledHDP(LabelEstimator):
         training.check(p)
         for name in ("concentration", "root_concentration"):
             optional(name, getattr(p, name), 1e-12)
-        check_kept(p)
+        check_averaged_sweeps(p)
         return p
 
 
 def _train(
-    data: allowed.Data,
-    prior: allowed.Prior,
+    data: assignments.LabelData,
+    prior: assignments.LabelPrior,
     p: SimpleNamespace,
     n_chains: int,
     run: Run,
     last: bool,
-) -> tuple[State, tuple[allowed.Chain, ...]]:
+) -> tuple[State, tuple[assignments.LabelChain, ...]]:
     """All sweeps of all chains."""
-    found: list[tuple[allowed.Chain, ...]] = []
+    found: list[tuple[assignments.LabelChain, ...]] = []
 
     def sweeps(begin: State) -> Sweeps[State]:
         pairs = zip(begin.z, begin.kept, strict=True)
-        found.append(tuple(allowed.chain_counts(z, kept, data, prior) for z, kept in pairs))
+        found.append(tuple(assignments.chain_counts(z, kept, data, prior) for z, kept in pairs))
 
         def step(state: State) -> tuple[State, Info | None]:
             if state.step >= p.n_sweeps:

@@ -29,22 +29,22 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api.label_estimator import LabelEstimator
 from bayou.api.label_fitting import Run, Sweeps, Task, learn_and_tune
 from bayou.data.checks import whole
-from bayou.inference.labels import allowed, training
-from bayou.inference.labels.training import Counts, State
+from bayou.inference.labels import assignments, training
+from bayou.inference.labels.training import LabelCounts, LabelTrainingState
 from bayou.results.label_posterior import AUTO, LabelPosterior
 from bayou.results.label_response import RULES
 from bayou.run.loop import Info
 
 
-def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> allowed.Prior:
+def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> assignments.LabelPrior:
     """beta of the labels' terms, and alpha of labels while training."""
     n_columns = len(task.labels.classes) + int(p.n_free_topics)
     prior = training.priors(task.counts.shape[1], n_columns, p, boost=0.0, greedy=bool(p.greedy))
-    return training.fixed(prior, given)
+    return training.fix_terms(prior, given)
 
 
 def posterior(
-    cells: csr_array, task: Task, p: SimpleNamespace, prior: allowed.Prior
+    cells: csr_array, task: Task, p: SimpleNamespace, prior: assignments.LabelPrior
 ) -> LabelPosterior:
     """Terms of labels, and the prior of labels in a new document."""
     docs = task.label_docs()
@@ -143,20 +143,20 @@ class LabeledLDA(LabelEstimator):
         task = self._read(X, y)
         self.seed_ = self._resolve_seed()
         n_free = int(p.n_free_topics)
-        given = training.given_matrix(
+        given = training.label_term_matrix(
             given_terms, task.labels.classes, n_free, task.counts.shape[1]
         )
         with self._running("LabeledLDA", task, checkpoint, checkpoint_every) as run:
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
                 prior = priors(task, p, given)
-                own = allowed.allowed(task.labels.indicator, task.labels.known, n_free)
-                data = allowed.prepare(task.counts, own, given)
+                own = assignments.allowed_labels(task.labels.indicator, task.labels.known, n_free)
+                data = assignments.prepare(task.counts, own, given)
                 state, counts = _train(
                     data, len(task.labels.classes), prior, p, n_chains, run, last
                 )
                 self.n_iter_ = state.step
-                cells = training.expected(state, counts, data, p)
+                cells = training.expected_counts(state, counts, data, p)
                 return posterior(cells, task, p, prior)
 
             self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
@@ -179,21 +179,21 @@ class LabeledLDA(LabelEstimator):
 
 
 def _train(
-    data: allowed.Data,
+    data: assignments.LabelData,
     n_labels: int,
-    prior: allowed.Prior,
+    prior: assignments.LabelPrior,
     p: SimpleNamespace,
     n_chains: int,
     run: Run,
     last: bool,
-) -> tuple[State, Counts]:
+) -> tuple[LabelTrainingState, LabelCounts]:
     """All sweeps of all chains."""
-    found: list[Counts] = []
+    found: list[LabelCounts] = []
 
-    def sweeps(begin: State) -> Sweeps[State]:
+    def sweeps(begin: LabelTrainingState) -> Sweeps[LabelTrainingState]:
         found.append(training.counts_of(begin, data, prior, run.each))
 
-        def step(state: State) -> tuple[State, Info | None]:
+        def step(state: LabelTrainingState) -> tuple[LabelTrainingState, Info | None]:
             if training.is_over(state, p):
                 return state, None
             state = training.sweep(state, found[0], data, prior, p, run.seed, run.each)
@@ -201,7 +201,7 @@ def _train(
 
         return step
 
-    def begin() -> State:
+    def begin() -> LabelTrainingState:
         return training.begin(data, n_labels, p, run.seed, n_chains, run.each)
 
-    return run.train(State, begin, sweeps, last), found[0]
+    return run.train(LabelTrainingState, begin, sweeps, last), found[0]

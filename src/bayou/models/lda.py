@@ -54,7 +54,7 @@ SWEEPS = 200  # of a sampler, unless told
 
 
 class State(NamedTuple):
-    """A sampler's chain. The fast inference has its own (`fast.State`)."""
+    """A sampler's chain. The fast inference has its own (`fast.FastState`)."""
 
     step: int
     tokens: U16  # tokens x (1 + proposals): topic, then proposals
@@ -69,14 +69,16 @@ class State(NamedTuple):
     score_steps: I64
 
 
-def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior | None) -> State:
+def init(
+    chain: sampler.SamplerChain, p: SimpleNamespace, each: Each, begin: Posterior | None
+) -> State:
     """Tokens at random topics, or at topics drawn from a point estimate."""
     n_proposals = sampler.N_PROPOSALS if p.inference == "mh" else 0
     alpha, beta = resolve_alpha(p.alpha, p.n_topics), float(p.beta)
     if begin is None:
         tokens = sampler.start(chain, p.n_topics, n_proposals, each)
     else:
-        tokens = sampler.start_under(chain, begin.rows, begin.alpha, n_proposals, each)
+        tokens = sampler.start_from_topics(chain, begin.rows, begin.alpha, n_proposals, each)
         alpha, beta = begin.alpha, begin.beta
     counts = sampler.count_terms(tokens, chain, p.n_topics, each)
     none = np.zeros((0, p.n_topics), np.float32)
@@ -87,7 +89,7 @@ def init(chain: sampler.Chain, p: SimpleNamespace, each: Each, begin: Posterior 
     )
 
 
-def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
+def sweep(state: State, p: SimpleNamespace, chain: sampler.SamplerChain, each: Each) -> State:
     """One sweep over all tokens; after burn-in some are kept, and now and then one is scored."""
     counts, both, step = state.term_topic, (state.alpha, state.beta), state.step + 1
     if p.inference == "gibbs":
@@ -113,7 +115,7 @@ def sweep(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) ->
     return _checked(state, p, chain, each) if check else state
 
 
-def _checked(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each) -> State:
+def _checked(state: State, p: SimpleNamespace, chain: sampler.SamplerChain, each: Each) -> State:
     """Score the state, learn the priors, and see whether burn-in is over.
 
     It is over after `burn_in` sweeps or, where that was left open, when the scores have come to
@@ -124,9 +126,9 @@ def _checked(state: State, p: SimpleNamespace, chain: sampler.Chain, each: Each)
     state = state._replace(scores=scores, score_steps=steps)
     if p.learn_alpha:
         doc_topic = sampler.count_docs(state.tokens, chain, p.n_topics, each)
-        state = state._replace(alpha=prior.learned_alpha(state.alpha, doc_topic))
+        state = state._replace(alpha=prior.estimate_alpha(state.alpha, doc_topic))
     if p.learn_beta:
-        state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
+        state = state._replace(beta=prior.estimate_beta(state.beta, state.term_topic))
     flat = len(scores) > 5 and scores[-1] - scores[-6] < 5 * p.tol
     half = state.step >= (p.n_sweeps or SWEEPS) // 2
     over = state.step >= p.burn_in if p.burn_in is not None else flat or half
@@ -141,7 +143,9 @@ def done(state: State, p: SimpleNamespace) -> bool:
     return early and state.step >= state.burnt + max(state.burnt, 50)
 
 
-def posterior(term_topic: F32, state: State | fast.State, corpus: Corpus, each: Each) -> Posterior:
+def posterior(
+    term_topic: F32, state: State | fast.FastState, corpus: Corpus, each: Each
+) -> Posterior:
     """Topics from counts, with what prediction and reports need."""
     return Posterior(
         draws=state.draws if isinstance(state, State) and len(state.draws) else None,
@@ -292,21 +296,21 @@ class LDA(TopicEstimator):
     ) -> tuple[Posterior, int]:
         setup = prepared(corpus, p, self.seed_, each)
         sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
-        begin = self._resumed(fast.State, corpus, saved, sizes)
+        begin = self._resumed(fast.FastState, corpus, saved, sizes)
         if begin is None:
             given = _spectral_counts(setup.pairs, corpus.n_terms, p, self.seed_)
             begin = fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta), given)
         state = begin
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
 
-        def step(state: fast.State) -> tuple[fast.State, Info | None]:
+        def step(state: fast.FastState) -> tuple[fast.FastState, Info | None]:
             if state.phase == fast.DONE:
                 return state, None
             phase = fast.PHASES[state.phase]
             return _told(fast.advance(state, setup), most, phase)
 
         state = loop.run(
-            state, step, callbacks=callbacks, after=saved.after, stopped=saved.stopped,
+            state, step, callbacks=callbacks, after=saved.after, stopped=saved.save_on_stop,
             max_time=p.max_time,
         )  # fmt: skip
         counts, alpha, beta = fast.answer(state, setup)
@@ -346,7 +350,7 @@ class LDA(TopicEstimator):
             step,
             callbacks=callbacks,
             after=saved.after,
-            stopped=saved.stopped,
+            stopped=saved.save_on_stop,
             max_time=left,
         )
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
@@ -428,7 +432,7 @@ def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:
     return state, Info(state.step, max(most, state.step), phase, score, 0.0)
 
 
-def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.Setup:
+def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.FastSetup:
     """What the fast inference works on: documents in keyed order, and those kept out in halves."""
 
     def split(guard: Pairs) -> tuple[Pairs, Pairs]:
@@ -438,9 +442,9 @@ def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.
         observed, scored = completion_halves(matrix)
         return documents.pairs_of(observed), documents.pairs_of(scored)
 
-    def plan(size: schedule.Size) -> schedule.Plan:
+    def plan(size: schedule.CorpusSize) -> schedule.FastSchedule:
         learn = (p.learn_alpha, p.learn_beta)
-        return schedule.make_plan(p.n_topics, size, p.n_sweeps, p.tol, learn)
+        return schedule.make_schedule(p.n_topics, size, p.n_sweeps, p.tol, learn)
 
     pairs = documents.pairs_of(corpus.counts)
     return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)

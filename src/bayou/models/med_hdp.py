@@ -28,8 +28,8 @@ from bayou.data.checks import check_growth
 from bayou.inference.lda.arrays import Each
 from bayou.inference.margin import chains, first_pass, growing, growth, refit
 from bayou.inference.margin import passive_aggressive as pa
-from bayou.inference.margin.growing import State
-from bayou.inference.margin.growth import Growth
+from bayou.inference.margin.growing import GrowingChainState
+from bayou.inference.margin.growth import TopicGrowth
 from bayou.inference.margin.passive_aggressive import Examples
 from bayou.results.posterior import Posterior, check_arrays
 
@@ -59,13 +59,13 @@ class _MedHDP(MarginEstimator, abstract=True):
         many = {"multi-label": max(n_tasks, 20), "regression": 10}.get(kind, 20)
         p.n_topics = min(many, p.max_topics) if p.n_topics is None else p.n_topics
 
-    def _state_kind(self) -> type[State]:
-        return State
+    def _state_kind(self) -> type[GrowingChainState]:
+        return GrowingChainState
 
-    def _growth(self, p: SimpleNamespace) -> Growth:
-        return Growth(float(p.alpha), float(p.gamma), int(p.max_topics), 0.0)
+    def _growth(self, p: SimpleNamespace) -> TopicGrowth:
+        return TopicGrowth(float(p.alpha), float(p.gamma), int(p.max_topics), 0.0)
 
-    def _start(self, data: chains.Data, p: SimpleNamespace, each: Each) -> State:
+    def _start(self, data: chains.MarginData, p: SimpleNamespace, each: Each) -> GrowingChainState:
         by, chain = self._growth(p), data.chains[0]
         begin = first_pass.no_topics(chain.n_terms, int(p.n_topics))
         if p.kind != "regression":
@@ -75,18 +75,20 @@ class _MedHDP(MarginEstimator, abstract=True):
             begin = first_pass.first_topics(examples, chain.n_terms, how, self.seed_, each)
         return growing.start(chain, begin, by, self.seed_, each)
 
-    def _sweep(self, state: State, data: chains.Data, p: SimpleNamespace, each: Each) -> State:
+    def _sweep(
+        self, state: GrowingChainState, data: chains.MarginData, p: SimpleNamespace, each: Each
+    ) -> GrowingChainState:
         by, chain = self._growth(p), data.chains[0]
         state = growing.sweep(state, chain, float(p.beta), by, self.seed_, each)
         if state.step > p.n_sweeps - p.n_kept:
             state = growing.keep(state)
         if state.step % chains.CHECK == 0 or state.step == p.n_sweeps:
-            state = growing.scored(state, chain, float(p.beta), by)
+            state = growing.append_score(state, chain, float(p.beta), by)
         return state
 
     def _read_off(
-        self, state: State, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, refit.Evidence]:
+        self, state: GrowingChainState, data: chains.MarginData, p: SimpleNamespace, each: Each
+    ) -> tuple[Posterior, refit.RefitEvidence]:
         found, prior, ids = growing.read_off(state, data.chains[0], float(p.beta), self._growth(p))
         self.n_topics_course_, self.topic_ids_ = state.course, ids
         data = data._replace(prior=prior)
@@ -109,7 +111,7 @@ class _MedHDP(MarginEstimator, abstract=True):
         self.topic_ids_, self.n_topics_course_ = ids, course
 
 
-def _examples(data: chains.Data) -> Examples:
+def _examples(data: chains.MarginData) -> Examples:
     """The documents in the order of the chain, as a stream has them."""
     chain, counts = data.chains[0], data.corpus.counts
     known = chain.cost > 0.0

@@ -53,20 +53,20 @@ class _MedLDA(MarginEstimator, abstract=True):
             resolve_alpha(p.alpha, max(int(size), 1))
         return p
 
-    def _state_kind(self) -> type[chains.State]:
-        return chains.State
+    def _state_kind(self) -> type[chains.MarginState]:
+        return chains.MarginState
 
-    def _start(self, data: chains.Data, p: SimpleNamespace, each: Each) -> chains.State:
+    def _start(self, data: chains.MarginData, p: SimpleNamespace, each: Each) -> chains.MarginState:
         return chains.init(data, each, self._begin(p) if p.warm_start else None)
 
     def _sweep(
-        self, state: chains.State, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> chains.State:
+        self, state: chains.MarginState, data: chains.MarginData, p: SimpleNamespace, each: Each
+    ) -> chains.MarginState:
         return chains.sweep(state, data, p, each)
 
     def _read_off(
-        self, state: chains.State, data: chains.Data, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, refit.Evidence]:
+        self, state: chains.MarginState, data: chains.MarginData, p: SimpleNamespace, each: Each
+    ) -> tuple[Posterior, refit.RefitEvidence]:
         self.sampler_ = "light" if data.chains[0].light else "gibbs"
         return chains.posterior(state, data, each), chains.evidence(state, data, p, each)
 

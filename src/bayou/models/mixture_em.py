@@ -83,7 +83,10 @@ def update(state: State, pairs: Pairs, p: SimpleNamespace) -> State:
 def with_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
     """Terms ``keep``, then ``n_new`` without statistics; and how often the others were met."""
     gone = columns.others(keep, len(state.raw))
-    raw, known = columns.moved(state.raw, keep, n_new), columns.moved(state.known, keep, n_new)
+    raw, known = (
+        columns.move_rows(state.raw, keep, n_new),
+        columns.move_rows(state.known, keep, n_new),
+    )
     length, totals, tokens = state.length, state.totals.copy(), float(state.known[gone].sum())
     if len(gone):
         length = np.maximum(totals[0] * raw.sum(axis=0), LEAST_LENGTH)
@@ -96,7 +99,7 @@ def posterior(state: State, p: SimpleNamespace, names: Any, n_docs: float) -> Po
     unigram = mixture.unigram_of(state.known, p.beta)
     rows = state.totals[0] * state.raw / state.length
     pseudo = prior(p, len(rows))[0]
-    rows = mixture.smoothed(rows, state.length * n_docs, unigram, pseudo)
+    rows = mixture.smooth_rows(rows, state.length * n_docs, unigram, pseudo)
     weights = np.maximum(state.share / state.share.sum(), 1e-12)
     return Posterior(
         rows=mixture.as_rows(rows), alpha=weights, beta=float(p.beta),
@@ -305,4 +308,6 @@ def _checked(p: SimpleNamespace) -> SimpleNamespace:
 
 
 def _order(n_docs: int, n: int, seed: int) -> NDArray[np.int64]:
-    return np.asarray(rng.shuffled(n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, n, 0))), np.int64)
+    return np.asarray(
+        rng.permutation(n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, n, 0))), np.int64
+    )

@@ -24,8 +24,8 @@ from bayou.api.label_fitting import MIXES
 from bayou.api.label_topics import TopicsOverLabels
 from bayou.api.online_labels import OnlineLabelEstimator
 from bayou.data.checks import number, one_of, optional, whole
-from bayou.inference.labels.cells import Local
-from bayou.inference.labels.state import How, State
+from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.state import LabelStreamSettings, LabelStreamState
 from bayou.inference.labels.training import MASS
 from bayou.inference.lda.arrays import F64
 from bayou.results.label_posterior import SCORES
@@ -105,14 +105,14 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     def _scoring(self) -> dict[str, Any]:
         return {"score": self.scoring, "strength": float(self.strength)}
 
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> How:
-        local = Local(np.zeros(0, np.float32), False, 0, 1)
-        return How(
+    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
+        local = SharingSettings(np.zeros(0, np.float32), False, 0, 1)
+        return LabelStreamSettings(
             float(p.beta), float(p.beta_labels), np.full(int(p.n_topics), float(p.gamma)), local, None,
             None, int(p.n_rounds), int(p.n_label_rounds), self._rate(p), n_docs,
         )  # fmt: skip
 
-    def _label_prior(self, state: State, how: How) -> F64:
+    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
         n = max(state.n_labels, 1)
         return np.full(n, MASS / n)
 

@@ -35,7 +35,7 @@ from bayou.data.checks import number, one_of, optional
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
-from bayou.inference.hdp import births, kept_out, merge, root
+from bayou.inference.hdp import births, held_out_alpha, merge, root
 from bayou.inference.hdp.tables import expected_tables
 from bayou.inference.lda import columns, documents, hybrid, stream
 from bayou.inference.lda.arrays import F32, F64, I64, Each
@@ -74,8 +74,8 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     alpha, gamma = _first_alpha(corpus, p), float(p.gamma)
     if p.inference == BIRTHS:
         raw = np.zeros((corpus.n_terms, p.n_topics), np.float32)
-        g = stream.Global(raw, 1.0, np.zeros(p.n_topics))
-        names = root.Names(np.full(p.n_topics, root.SPARE, np.int64), 0, 0)
+        g = stream.StreamCounts(raw, 1.0, np.zeros(p.n_topics))
+        names = root.TopicIds(np.full(p.n_topics, root.SPARE, np.int64), 0, 0)
         tables = np.zeros(p.n_topics)
     else:
         mass = max(corpus.n_tokens, 1.0) * n_docs / corpus.n_docs
@@ -99,7 +99,7 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
     """One mini-batch: local inference under the topics as they are, the blend, births and deaths."""
     pace = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
     tokens = documents.Tokens(*corpus.tokens())
-    local = stream.Local(
+    local = stream.BatchSettings(
         np.array([state.alpha]), state.beta, p.burn_in, p.n_samples, seed, pace.step, pace.again
     )
     after, tables, opened = _read(state, tokens, local, pace, p, each)
@@ -122,13 +122,17 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
 def _read(
     state: State,
     tokens: documents.Tokens,
-    local: stream.Local,
-    pace: stream.Pace,
+    local: stream.BatchSettings,
+    pace: stream.StreamPace,
     p: SimpleNamespace,
     each: Each,
-) -> tuple[stream.Global, F64, float]:
+) -> tuple[stream.StreamCounts, F64, float]:
     """Counts and tables with those of the batch blended in, and how many tables the batch has opened."""
-    before, rho, gain = stream.Global(state.raw, state.scale, state.topic), pace.rho, pace.gain
+    before, rho, gain = (
+        stream.StreamCounts(state.raw, state.scale, state.topic),
+        pace.rho,
+        pace.gain,
+    )
     if p.inference == BIRTHS:
         # where nothing is known yet, nothing is lost and the batch stands for the corpus
         rates = (rho, rho * gain) if state.n_born else (0.0, gain)
@@ -142,20 +146,22 @@ def _read(
 
 
 def _settled(
-    state: State, g: stream.Global, tables: F64, p: SimpleNamespace, step: int
-) -> root.Names:
+    state: State, g: stream.StreamCounts, tables: F64, p: SimpleNamespace, step: int
+) -> root.TopicIds:
     """Who is born and who dies, and who become one; what the dead still have is cleared in place."""
-    names, dead = root.settled(root.Names(state.ids, state.n_born, state.n_died), tables)
+    names, dead = root.settle_topics(root.TopicIds(state.ids, state.n_born, state.n_died), tables)
     if p.inference == BIRTHS:
         dead = np.flatnonzero(names.ids == root.SPARE)  # here no topic waits to be born
     renewed = [int(stream.renewals(t, p.tau, p.kappa)) for t in (step - 1, step)]
     ripe = p.inference == HYBRID and renewed[1] > max(renewed[0], _UNRIPE)
     if ripe:
-        names, few = root.given_up(names, tables)
+        names, few = root.drop_small_topics(names, tables)
         dead = np.append(dead, few)
     g.raw[:, dead], g.topic[dead], tables[dead] = 0.0, 0.0, 0.0
     if ripe and p.merge:
-        names = merge.merged(g, tables, names, root.living(names, tables, g.topic), state.beta)
+        names = merge.merge_topics(
+            g, tables, names, root.living(names, tables, g.topic), state.beta
+        )
     return names
 
 
@@ -171,7 +177,7 @@ def posterior(state: State, vocabulary: Any) -> Posterior:
 
 def live_slots(state: State) -> I64:
     """The slots of the topics in use, the most used first."""
-    return root.living(root.Names(state.ids, 0, 0), state.tables, state.topic)
+    return root.living(root.TopicIds(state.ids, 0, 0), state.tables, state.topic)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -293,15 +299,17 @@ class OnlineHDP(TopicStream):
             documents.Tokens(*p.kept_out.tokens()),
             root.shares(state.tables, state.gamma),
         )
-        g = stream.Global(state.raw, state.scale, state.topic)
-        local = stream.Local(share, state.beta, p.burn_in, p.n_samples, self.seed_, state.step)
-        alpha = kept_out.judged_alpha(g, state.alpha, share, tokens, local, each)
+        g = stream.StreamCounts(state.raw, state.scale, state.topic)
+        local = stream.BatchSettings(
+            share, state.beta, p.burn_in, p.n_samples, self.seed_, state.step
+        )
+        alpha = held_out_alpha.estimate_alpha(g, state.alpha, share, tokens, local, each)
         return state._replace(alpha=alpha)
 
     def _with_terms(self, keep: I64, n_new: int) -> float:
         before = self.state_.topic
         gone = super()._with_terms(keep, n_new)
-        tables = columns.seated(self.state_.tables, before, self.state_.topic)
+        tables = columns.limit_tables(self.state_.tables, before, self.state_.topic)
         self.state_ = self.state_._replace(tables=tables)
         return gone
 

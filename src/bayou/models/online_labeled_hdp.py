@@ -21,8 +21,8 @@ import numpy as np
 from bayou.api.online_labels import OnlineLabelEstimator
 from bayou.data.checks import number, whole
 from bayou.inference.labels import state as label_state
-from bayou.inference.labels.cells import Local
-from bayou.inference.labels.state import How, State
+from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.state import LabelStreamSettings, LabelStreamState
 from bayou.inference.lda.arrays import F64
 
 
@@ -84,15 +84,15 @@ class OnlineLabeledHDP(OnlineLabelEstimator):
         state, how, _ = self._known()
         return label_state.root_of(state, how)
 
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> How:
-        local = Local(np.zeros(0, np.float32), True, int(p.burn_in), int(p.n_samples))
+    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
+        local = SharingSettings(np.zeros(0, np.float32), True, int(p.burn_in), int(p.n_samples))
         root = (float(p.concentration), float(p.root_concentration))
-        return How(
+        return LabelStreamSettings(
             float(p.beta), 1.0, np.zeros(0), local, None if p.greedy else 1.0, root, int(p.n_rounds), 1,
             self._rate(p), n_docs,
         )  # fmt: skip
 
-    def _label_prior(self, state: State, how: How) -> F64:
+    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
         return float(self.concentration) * label_state.root_of(state, how)
 
     def _checked_parameters(self) -> SimpleNamespace:

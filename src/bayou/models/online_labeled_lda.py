@@ -27,8 +27,8 @@ import numpy as np
 from bayou.api.online_labels import OnlineLabelEstimator
 from bayou.data.checks import one_of, optional, whole
 from bayou.inference.labels import state as label_state
-from bayou.inference.labels.cells import Local
-from bayou.inference.labels.state import LABELS, How, State
+from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.state import LABELS, LabelStreamSettings, LabelStreamState
 from bayou.inference.labels.training import MASS, check_prior, label_prior
 from bayou.inference.lda.arrays import F64
 
@@ -110,20 +110,20 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
         """Whether random numbers had a part in what was learned; documents with one class need none."""
         return self.inference == "hybrid" and self.multi_label_
 
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> How:
+    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
         none = np.zeros(0, np.float32)
-        local = Local(none, p.inference == "hybrid", int(p.burn_in), int(p.n_samples))
+        local = SharingSettings(none, p.inference == "hybrid", int(p.burn_in), int(p.n_samples))
         prior = None
         if not p.greedy:
             prior = MASS / max(self.state_.n_labels, 1) if p.alpha is None else float(p.alpha)
-        return How(
+        return LabelStreamSettings(
             float(p.beta), 1.0, np.zeros(0), local, prior, None, int(p.n_rounds), 1, self._rate(p), n_docs
         )  # fmt: skip
 
-    def _label_prior(self, state: State, how: How) -> F64:
+    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
         n = max(state.n_labels, 1)
         alpha = np.full(n, MASS / n if self.alpha is None else float(self.alpha))
-        found = state.shares * label_state.born(state.left[LABELS])
+        found = state.shares * label_state.birth_correction(state.left[LABELS])
         return label_prior(alpha, found, self)
 
     def _checked_parameters(self) -> SimpleNamespace:

@@ -59,7 +59,7 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     if p.start == "spectral":
         raw = solve.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
         scale = mass / max(corpus.n_tokens, 1.0)
-        g = stream.Global(raw, scale, scale * lda_arrays.topic_totals(raw))
+        g = stream.StreamCounts(raw, scale, scale * lda_arrays.topic_totals(raw))
     else:
         g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
     alpha = resolve_alpha(p.alpha, p.n_topics)
@@ -70,8 +70,8 @@ def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
 def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
     """One mini-batch: local inference under the current topics, then the blend."""
     step, n_seen, rho, gain, again = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
-    local = stream.Local(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
-    before = stream.Global(state.raw, state.scale, state.topic)
+    local = stream.BatchSettings(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
+    before = stream.StreamCounts(state.raw, state.scale, state.topic)
     if p.inference == "hybrid":
         tokens = documents.Tokens(*corpus.tokens())
         after, lists = hybrid.step(before, tokens, local, rho, gain, each)
@@ -82,7 +82,7 @@ def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Ea
         after, doc_topic = stream.scvb0_step(before, pairs, local, rho, gain, each)
     alpha = state.alpha
     if p.learn_alpha:
-        alpha = (1.0 - rho) * alpha + rho * prior.learned_alpha(alpha, doc_topic)
+        alpha = (1.0 - rho) * alpha + rho * prior.estimate_alpha(alpha, doc_topic)
     return State(step, n_seen, *after, alpha, state.beta, state.scores, state.score_steps)
 
 

@@ -24,12 +24,12 @@ from bayou.inference.lda.arrays import Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import mixture, moment_stream
 from bayou.inference.spectral import solve as spectral
-from bayou.inference.spectral.moment_stream import State
+from bayou.inference.spectral.moment_stream import MomentStreamState
 
 LEAST_ALPHA = 1e-3  # of one topic: under it a fold-in forgets that the topic is there
 
 
-def solve(state: State, p: SimpleNamespace, seed: int) -> Answer:
+def solve(state: MomentStreamState, p: SimpleNamespace, seed: int) -> Answer:
     """Topics and alpha of all documents so far."""
     stream = state.now
     if p.mode == "reservoir":
@@ -39,7 +39,7 @@ def solve(state: State, p: SimpleNamespace, seed: int) -> Answer:
     unigram = mixture.unigram_of(state.known, p.beta)
     pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
     tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
-    rows = mixture.smoothed(found.rows, tokens, unigram, max(pseudo, 1e-9))
+    rows = mixture.smooth_rows(found.rows, tokens, unigram, max(pseudo, 1e-9))
     alpha = np.maximum(p.alpha0 * found.weights, LEAST_ALPHA)
     return Answer(alpha, mixture.as_rows(rows), found.diagnosis)
 

@@ -26,12 +26,14 @@ from bayou.inference.lda.arrays import Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import mixture, moment_stream, reservoir
 from bayou.inference.spectral import solve as spectral
-from bayou.inference.spectral.moment_stream import State
+from bayou.inference.spectral.moment_stream import MomentStreamState
 
 FEW = 10  # documents a topic under which a spectrum that is too short is not believed at all
 
 
-def solve(state: State, p: SimpleNamespace, seed: int, each: Each, docs: Pairs | None) -> Answer:
+def solve(
+    state: MomentStreamState, p: SimpleNamespace, seed: int, each: Each, docs: Pairs | None
+) -> Answer:
     """The topics of all documents so far; EM goes over ``docs`` or over what was kept of them."""
     stream = state.now
     if p.mode == "reservoir":
@@ -46,19 +48,19 @@ def solve(state: State, p: SimpleNamespace, seed: int, each: Each, docs: Pairs |
     unigram = mixture.unigram_of(state.known, p.beta)
     pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
     tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
-    rows = mixture.smoothed(found.rows, tokens, unigram, max(pseudo, 1e-9))
+    rows = mixture.smooth_rows(found.rows, tokens, unigram, max(pseudo, 1e-9))
     weights, some = found.weights, _at_hand(state, p) if docs is None or p.half_life else docs
     if p.n_polish and some.n_docs and found.diagnosis.rank:
         rows, weights = mixture.em_steps(some, rows, weights, p.n_polish, unigram, pseudo, each)
     return Answer(weights, mixture.as_rows(rows), found.diagnosis)
 
 
-def _at_hand(state: State, p: SimpleNamespace) -> Pairs:
+def _at_hand(state: MomentStreamState, p: SimpleNamespace) -> Pairs:
     if p.mode != "history":
         return state.pool.pairs
     kept = state.now.waiting.pairs
     first = max(kept.n_docs - 2 * p.half_life, 0) if p.half_life else 0
-    return reservoir.sliced(kept, first, kept.n_docs)
+    return reservoir.slice_pairs(kept, first, kept.n_docs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

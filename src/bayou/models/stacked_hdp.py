@@ -29,7 +29,7 @@ from bayou.api.label_fitting import Task, learn_and_tune
 from bayou.api.label_floors import Floors, Work, check_floors, train_floors
 from bayou.api.label_topics import TopicsOverLabels
 from bayou.data.checks import check_n_topics, one_of, optional
-from bayou.inference.labels import allowed, links, roots, stacked, training
+from bayou.inference.labels import assignments, links, roots, stacked, training
 from bayou.inference.labels.roots import Level
 from bayou.inference.lda.arrays import F32, F64, I32, U16, Each
 from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
@@ -56,7 +56,8 @@ class State(NamedTuple):
 
 
 def init(
-    data: allowed.Data, link: links.Link, p: SimpleNamespace, seed: int, n_chains: int, each: Each
+    data: assignments.LabelData, link: links.LinkData, p: SimpleNamespace, seed: int, n_chains: int,
+    each: Each,
 ) -> State:  # fmt: skip
     """Labels and topics at random, roots even."""
     below = training.begin(data, data.n_labels, p, seed, n_chains, each)
@@ -89,7 +90,7 @@ def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -
                 links.relabel(floor, work.data, work.prior, work.counts, c, seed, step)
             b1, b0, c1, c0 = state.concentrations[c].tolist()
             levels = Level(state.topic_root[c], b1, b0), Level(state.label_root[c], c1, c0)
-            chain = stacked.Chain(floor.z, floor.label_topic, floor.topic, *levels)
+            chain = stacked.StackedChain(floor.z, floor.label_topic, floor.topic, *levels)
             chain = stacked.sweep(chain, (work.link.indptr, floor.labels), learn, own, step)
             g, h = chain.topics, chain.labels
             state.topic_root[c], state.label_root[c] = g.root, h.root
@@ -114,7 +115,7 @@ def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> Label
         mean = (floor.kept if n_kept > 0 else floor.label_topic + p.beta).astype(np.float64)
         found.append((mean / mean.sum(axis=0)).T)
     return LabelPosterior(
-        term_label=training.expected(state, work.counts, work.data, p),
+        term_label=training.expected_counts(state, work.counts, work.data, p),
         beta=work.prior.beta, alpha=work.prior.alpha, n_labels=len(task.labels.classes),
         label_docs=task.label_docs(), links=np.ascontiguousarray(np.vstack(found)),
         link_alpha=alpha[0].copy(), member_alpha=alpha, n_members=len(found), strength=-1.0,
@@ -212,7 +213,9 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
 
             def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
                 prior = training.priors(n_terms, n_labels, p, boost=0.0, greedy=True)
-                data = allowed.prepare(task.counts, allowed.own(task.labels.indicator))
+                data = assignments.prepare(
+                    task.counts, assignments.own_labels(task.labels.indicator)
+                )
                 link = links.plan(data, p, np.ones(p.n_topics))
                 how = Floors(State, init, sweep)
                 state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)

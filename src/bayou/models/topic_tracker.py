@@ -32,13 +32,13 @@ from bayou.api.tracked import TrackedTopics
 from bayou.data.calendar import parse_width
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
-from bayou.data.growth import Terms
-from bayou.data.intake import Due, Intake, with_times
+from bayou.data.intake import DueSlice, Intake, with_times
+from bayou.data.stream_terms import Terms
 from bayou.inference.lda.arrays import Each
 from bayou.inference.tracking import history, record, settings
 from bayou.inference.tracking import state as slots
 from bayou.inference.tracking.history import Alert
-from bayou.inference.tracking.state import State
+from bayou.inference.tracking.state import TrackerState
 from bayou.results.posterior import unpack_vocabulary
 from bayou.run import checkpoint, loop
 from bayou.run.loop import Info
@@ -260,10 +260,10 @@ class TopicTracker(TrackedTopics):
         surprise = self._trail.slices.surprise
         return -float(surprise[-1]) if len(surprise) else math.nan
 
-    def _learn_slice(self, due: Due, p: SimpleNamespace, each: Each) -> None:
-        state: State | None = getattr(self, "state_", None)
+    def _learn_slice(self, due: DueSlice, p: SimpleNamespace, each: Each) -> None:
+        state: TrackerState | None = getattr(self, "state_", None)
         both = self._terms, self._trail
-        done = record.learned(state, due, *both, p, self.seed_, each)
+        done = record.learn_slice(state, due, *both, p, self.seed_, each)
         if done is None:
             return  # nothing has been said yet
         self.state_, alerts = done
@@ -284,7 +284,7 @@ class TopicTracker(TrackedTopics):
         return {**kept, **self._terms.arrays(), **self._trail.arrays(), **self._intake.arrays()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        state = checkpoint.state_of(State, arrays)
+        state = checkpoint.state_of(TrackerState, arrays)
         slots.check(state)
         self._begin(self._parameters())
         self._terms.names = unpack_vocabulary(arrays.get("vocabulary"), len(state.memory))

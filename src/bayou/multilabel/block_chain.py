@@ -27,9 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.checks import number, one_of, whole
 from bayou.kernels.rng import BOOTSTRAP, MEMBER, key, with_replacement
-from bayou.multilabel.learners import fit_label, in_order, joined, label_probability
-from bayou.multilabel.orders import Chain, drawn_chain, frequency_order, search
-from bayou.multilabel.wrapping import F64, I64, Matrix, Wrapper, seeded
+from bayou.multilabel.learners import fit_label, in_order, join_features, label_probability
+from bayou.multilabel.orders import LabelOrder, draw_order, frequency_order, search
+from bayou.multilabel.wrapping import F64, I64, Matrix, Wrapper, seed_clone
 
 
 @dataclass(eq=False, repr=False)
@@ -99,10 +99,10 @@ class BlockClassifierChain(Wrapper):
         matrix, truth = self._read(X, y)
         self.seed_ = self._resolve_seed()
         columns = truth.indicator.tocsc()
-        self.chain_ = Chain(self._order(columns), int(self.block_size), bool(self.inside_out))
+        self.chain_ = LabelOrder(self._order(columns), int(self.block_size), bool(self.inside_out))
         tasks = (
             delayed(fit_label)(
-                seeded(self.estimator, self.seed_, 0, int(label)),
+                seed_clone(self.estimator, self.seed_, 0, int(label)),
                 matrix,
                 csr_array(columns[:, self.chain_.previous(position)]),
                 columns[:, [label]].toarray().ravel().astype(np.int64),
@@ -118,7 +118,7 @@ class BlockClassifierChain(Wrapper):
         if isinstance(self.order, str):
             one_of("order", self.order, ("given", "random", "frequency"))
             if self.order == "random":
-                return drawn_chain(n_labels, (1,), False, self.seed_, 0).order
+                return draw_order(n_labels, (1,), False, self.seed_, 0).order
             counts = np.diff(columns.indptr).astype(np.int64)
             return frequency_order(counts) if self.order == "frequency" else np.arange(n_labels)
         given = np.asarray(self.order)
@@ -149,7 +149,7 @@ class BlockClassifierChain(Wrapper):
         start = 0
         for own, block in zip(learners, blocks, strict=True):
             known = self.chain_.previous(start)
-            features = joined(X, (out[:, known] > 0.5).astype(np.int8))
+            features = join_features(X, (out[:, known] > 0.5).astype(np.int8))
             found = self._run([(label_probability, learner, features) for learner in own])
             out[:, block] = np.column_stack(found)
             start += len(block)
@@ -268,7 +268,7 @@ class BlockChainEnsemble(Wrapper):
             whole("block_size", size, 1)
         return [int(size) for size in sizes]
 
-    def _member(self, chain: Chain, i: int) -> BlockClassifierChain:
+    def _member(self, chain: LabelOrder, i: int) -> BlockClassifierChain:
         return BlockClassifierChain(
             self.estimator,
             block_size=chain.block_size,

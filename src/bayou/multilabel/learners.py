@@ -35,7 +35,7 @@ class Constant(NamedTuple):
     probability: float
 
 
-def joined(X: Matrix, labels: Any) -> Matrix:
+def join_features(X: Matrix, labels: Any) -> Matrix:
     """The features with labels beside them (documents x labels, dense or sparse)."""
     if labels.shape[1] == 0:
         return X
@@ -52,7 +52,7 @@ def fit_label(learner: Any, X: Matrix, before: csr_array, target: NDArray[np.int
     n_1 = int(target.sum())
     if n_1 in (0, len(target)):
         return Constant((n_1 + 1) / (len(target) + 2))
-    return learner.fit(joined(X, before), target)
+    return learner.fit(join_features(X, before), target)
 
 
 def label_probability(learner: Any, X: Matrix) -> F64:
@@ -67,5 +67,7 @@ def in_order(learners: Sequence[Any], labels: I64, X: Matrix) -> F64:
     out = np.empty((X.shape[0], len(labels)))
     for i, learner in enumerate(learners):
         place = np.argsort(labels[:i])  # features stand in the order of the labels' numbers
-        out[:, i] = label_probability(learner, joined(X, (out[:, place] > 0.5).astype(np.int8)))
+        out[:, i] = label_probability(
+            learner, join_features(X, (out[:, place] > 0.5).astype(np.int8))
+        )
     return out

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.kernels.rng import CHAIN, key, shuffled
+from bayou.kernels.rng import CHAIN, key, permutation
 
 I64 = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ _ROWS = 512  # labels whose sets are compared at a time
 _LOOSER = 0.05  # by how much the search gives in
 
 
-class Chain(NamedTuple):
+class LabelOrder(NamedTuple):
     """An order of labels and how it is cut."""
 
     order: I64  # label at each position
@@ -48,13 +48,13 @@ class Chain(NamedTuple):
         return np.sort(known)
 
 
-def drawn_chain(
+def draw_order(
     n_labels: int, block_sizes: Sequence[int], inside_out: bool, seed: int, draw: int
-) -> Chain:
+) -> LabelOrder:
     """The chain of a number: its order and, of several, its block size."""
-    order = np.asarray(shuffled(n_labels, np.uint64(key(seed, CHAIN, draw, 0))), np.int64)
+    order = np.asarray(permutation(n_labels, np.uint64(key(seed, CHAIN, draw, 0))), np.int64)
     which = int(key(seed, CHAIN, draw, 1)) % len(block_sizes)
-    return Chain(order, block_sizes[which], inside_out)
+    return LabelOrder(order, block_sizes[which], inside_out)
 
 
 def frequency_order(counts: I64) -> I64:
@@ -62,7 +62,7 @@ def frequency_order(counts: I64) -> I64:
     return np.argsort(-counts, kind="stable").astype(np.int64)
 
 
-def _looks_at(chain: Chain, labels: slice) -> NDArray[np.bool_]:
+def _looks_at(chain: LabelOrder, labels: slice) -> NDArray[np.bool_]:
     """Whether each of some labels (rows) looks at each label (columns)."""
     position = np.empty(len(chain.order), np.int64)
     position[chain.order] = np.arange(len(chain.order))
@@ -73,7 +73,7 @@ def _looks_at(chain: Chain, labels: slice) -> NDArray[np.bool_]:
     return np.asarray(same & (position[labels, None] > position), np.bool_)
 
 
-def similarity(a: Chain, b: Chain) -> float:
+def similarity(a: LabelOrder, b: LabelOrder) -> float:
     """Pairs (label, label it looks at) that two chains share, of those that either has (Jaccard).
 
     1 exactly where the chains are equivalent: every label looks at the same labels. Dividing by L (L - 1) / 2
@@ -100,16 +100,16 @@ def search(
     max_similarity: float,
     max_fails: int,
     seed: int,
-) -> list[Chain]:
+) -> list[LabelOrder]:
     """Chains no two of which are more alike than allowed, as far as such are found.
 
     Chains are drawn one after the other. After more than ``max_fails`` that were too like one already
     there, in a row, the limit is raised by 0.05; from 1 on every chain is taken.
     """
     limit, fails, draw = max_similarity, 0, 0
-    found: list[Chain] = []
+    found: list[LabelOrder] = []
     while len(found) < n_chains:
-        chain = drawn_chain(n_labels, block_sizes, inside_out, seed, draw)
+        chain = draw_order(n_labels, block_sizes, inside_out, seed, draw)
         draw += 1
         if limit >= 1 or all(similarity(chain, other) <= limit for other in found):
             found.append(chain)

@@ -18,8 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.data.checks import whole
 from bayou.inference.thresholds.rule import Rule
 from bayou.inference.thresholds.rules import SCut
-from bayou.kernels.rng import FOLD, key, shuffled
-from bayou.multilabel.wrapping import F64, I64, Matrix, Truth, Wrapper, label_scores, seeded
+from bayou.kernels.rng import FOLD, key, permutation
+from bayou.multilabel.wrapping import (
+    F64,
+    I64,
+    LabelTargets,
+    Matrix,
+    Wrapper,
+    label_scores,
+    seed_clone,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +39,7 @@ def _if_inside(name: str) -> Callable[[F], F]:
     return available_if(able)  # type: ignore[no-any-return]
 
 
-def dealt_folds(indicator: csr_array, n_folds: int, seed: int) -> list[tuple[I64, I64]]:
+def deal_folds(indicator: csr_array, n_folds: int, seed: int) -> list[tuple[I64, I64]]:
     """Folds (training, held-out) to which documents are dealt by their rarest labels, shuffled by key.
 
     So the folds have rare labels in equal numbers, as far as there are enough.
@@ -45,13 +53,13 @@ def dealt_folds(indicator: csr_array, n_folds: int, seed: int) -> list[tuple[I64
     rarest = np.full((3, n_docs), n_labels)
     for n in range(3):
         rarest[n, rows[place == n]] = rarity[place == n]
-    order = np.lexsort((shuffled(n_docs, np.uint64(key(seed, FOLD, 0, 0))), *rarest[::-1]))
+    order = np.lexsort((permutation(n_docs, np.uint64(key(seed, FOLD, 0, 0))), *rarest[::-1]))
     fold = np.empty(n_docs, np.int64)
     fold[order] = np.arange(n_docs) % n_folds
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
 
 
-def _held_out(learner: Any, X: Matrix, y: Any, use: I64, rest: I64, n_labels: int) -> F64:
+def _held_out_scores(learner: Any, X: Matrix, y: Any, use: I64, rest: I64, n_labels: int) -> F64:
     """Scores of documents under a classifier that was fitted to others."""
     return label_scores(learner.fit(X[use], y[use]), X[rest], n_labels)
 
@@ -115,7 +123,7 @@ class ThresholdedClassifier(Wrapper):
         y : indicator (documents, labels), dense or sparse; label lists; a vector of two classes
             Left out where X is a corpus with labels.
         """
-        rule = self._checked_rule()
+        rule = self._check_rule()
         matrix, truth = self._read(X, y)
         self.seed_ = self._resolve_seed()
         n_labels = self._n_labels()
@@ -130,8 +138,8 @@ class ThresholdedClassifier(Wrapper):
             target = _target(truth)
             splits = self._splits(matrix, target, truth.indicator)
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_held_out)(
-                    seeded(self.estimator, self.seed_, 1 + i, 0),
+                delayed(_held_out_scores)(
+                    seed_clone(self.estimator, self.seed_, 1 + i, 0),
                     matrix,
                     target,
                     use,
@@ -141,7 +149,7 @@ class ThresholdedClassifier(Wrapper):
                 for i, (use, rest) in enumerate(splits)
             )
             rows, scores = np.concatenate([rest for _, rest in splits]), np.vstack(found)
-            self.estimator_ = seeded(self.estimator, self.seed_, 0, 0).fit(matrix, target)
+            self.estimator_ = seed_clone(self.estimator, self.seed_, 0, 0).fit(matrix, target)
         documents = (matrix[rows],) if rule.uses_documents else ()
         self.rule_ = rule.fit(scores, truth.indicator[rows], *documents)
         return self
@@ -153,7 +161,7 @@ class ThresholdedClassifier(Wrapper):
         tags.classifier_tags.multi_label = several
         return tags
 
-    def _checked_rule(self) -> Any:
+    def _check_rule(self) -> Any:
         rule = SCut() if self.rule is None else self.rule
         if not isinstance(rule, Rule):
             raise ValueError(f"rule must be a rule of bayou.thresholds; got {rule!r:.80}")
@@ -172,7 +180,7 @@ class ThresholdedClassifier(Wrapper):
                 raise ValueError(
                     f"cross-validation needs at least 2 documents; got n_samples = {n_docs}"
                 )
-            return dealt_folds(indicator, min(int(self.cv), n_docs), self.seed_)
+            return deal_folds(indicator, min(int(self.cv), n_docs), self.seed_)
         if self.cv is None or isinstance(self.cv, str):
             raise ValueError(f"cv must be a number of folds, splits, or 'prefit'; got {self.cv!r}")
         return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(self.cv).split(X, target)]
@@ -204,7 +212,7 @@ class ThresholdedClassifier(Wrapper):
         return found[:, 0] if self._form == "vector" else found
 
 
-def _target(truth: Truth) -> Any:
+def _target(truth: LabelTargets) -> Any:
     """The labels as scikit-learn's classifiers take them, in the form they came in."""
     if truth.form == "sparse":
         return csr_matrix(truth.indicator.astype(np.int64))

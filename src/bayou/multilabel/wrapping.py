@@ -26,7 +26,7 @@ I64 = NDArray[np.int64]
 Matrix = Any  # a dense array or a csr_array
 
 
-class Truth(NamedTuple):
+class LabelTargets(NamedTuple):
     """The labels of documents, and the form they came in: answers take the same one."""
 
     form: str  # "vector" of two classes; "dense" or "sparse" indicator
@@ -35,7 +35,7 @@ class Truth(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def read_truth(y: Any, n_docs: int, corpus: Corpus | None = None) -> Truth:
+def read_truth(y: Any, n_docs: int, corpus: Corpus | None = None) -> LabelTargets:
     """Read labels: an indicator of any number of columns, label lists, or a vector of two classes.
 
     Examples
@@ -58,8 +58,8 @@ def read_truth(y: Any, n_docs: int, corpus: Corpus | None = None) -> Truth:
         )
     if found.kind == MULTI_LABEL:
         form = "sparse" if is_sparse(y) else "dense"
-        return Truth(form, found.classes, csr_array(found.indicator), found.known)
-    return Truth("vector", found.classes, csr_array(found.indicator[:, [1]]), found.known)
+        return LabelTargets(form, found.classes, csr_array(found.indicator), found.known)
+    return LabelTargets("vector", found.classes, csr_array(found.indicator[:, [1]]), found.known)
 
 
 def _is_one_label(y: Any) -> bool:
@@ -82,7 +82,7 @@ class Wrapper(ClassifierMixin, BaseEstimator):
     estimator: Any
     random_state: Any
 
-    def _read(self, X: Any, y: Any) -> tuple[Matrix, Truth]:
+    def _read(self, X: Any, y: Any) -> tuple[Matrix, LabelTargets]:
         """Documents whose labels are known, and those labels."""
         corpus = X if isinstance(X, Corpus) else None
         matrix = self._documents(X, reset=True)
@@ -179,7 +179,7 @@ class Wrapper(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def seeded(estimator: Any, seed: int, i: int, j: int) -> Any:
+def seed_clone(estimator: Any, seed: int, i: int, j: int) -> Any:
     """A clone whose open seeds (`random_state` left at None) follow from ours and two numbers."""
     out = clone(estimator)
     parameters = sorted(out.get_params(deep=True).items()) if hasattr(out, "get_params") else []

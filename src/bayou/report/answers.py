@@ -134,7 +134,7 @@ def _deviations(model: Any) -> Floats | None:
     return np.asarray(response.draws.std(axis=0, ddof=1), np.float64)
 
 
-def _held(corpus: Corpus, labels: list[str]) -> Floats:
+def _label_indicator(corpus: Corpus, labels: list[str]) -> Floats:
     """Which documents have which of the labels, by name."""
     out = np.zeros((corpus.n_docs, len(labels)))
     if corpus.labels is None:
@@ -151,12 +151,12 @@ def _order(corpus: Corpus, labels: list[str]) -> list[int]:
     """As they come or, where there are more than can be drawn, the most frequent first."""
     if len(labels) <= MOST_CLASSES:
         return list(range(len(labels)))
-    order = np.argsort(-_held(corpus, labels).sum(axis=0), kind="stable")
+    order = np.argsort(-_label_indicator(corpus, labels).sum(axis=0), kind="stable")
     return [int(j) for j in order]
 
 
 def _averages(corpus: Corpus, doc_topics: Floats, labels: list[str]) -> Floats:
-    held = _held(corpus, labels)
+    held = _label_indicator(corpus, labels)
     return np.asarray(held.T @ doc_topics / np.maximum(held.sum(axis=0), 1.0)[:, None], np.float64)
 
 

@@ -142,7 +142,7 @@ def river_topics(data: ReportData, found: Course) -> list[Topic]:
     return [data.topics[k] for k in chosen[np.argsort(middle, kind="stable")]]
 
 
-class Mark(NamedTuple):
+class ChartMark(NamedTuple):
     """A change that a river carries."""
 
     topic: int
@@ -171,13 +171,15 @@ class Flowing(Protocol):
         """Its first words."""
 
 
-def rivers(topics: Sequence[Flowing], found: Course, marks: Sequence[Mark] = ()) -> list[Markup]:
+def rivers(
+    topics: Sequence[Flowing], found: Course, marks: Sequence[ChartMark] = ()
+) -> list[Markup]:
     """One bed a topic, its width the share; at three widths."""
     return [_rivers(topics, found, marks, width) for width in (_WIDE, _MIDDLE, _SMALL)]
 
 
 def _rivers(
-    topics: Sequence[Flowing], found: Course, changes: Sequence[Mark], width: int
+    topics: Sequence[Flowing], found: Course, changes: Sequence[ChartMark], width: int
 ) -> Markup:
     narrow = width == _SMALL
     left, row = (0, _ROW + 30) if narrow else (170, _ROW)
@@ -209,7 +211,7 @@ def _rivers(
     return chart(width, height, title, *marks, group=bool(changes))
 
 
-def _change(change: Mark, x: float, middle: float, which: tuple[int, int] = (0, 1)) -> Markup:
+def _change(change: ChartMark, x: float, middle: float, which: tuple[int, int] = (0, 1)) -> Markup:
     """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell.
 
     Of several in one place (``which`` of how many) each has its own sign on the line, the first one lowest.

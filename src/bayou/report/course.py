@@ -90,7 +90,7 @@ def slice_bins(
     """
     width = parse_width(slice_by)
     n = len(starts)
-    if width.dated and n:
+    if width.is_dated and n:
         numbers = slice_numbers(starts.astype("datetime64[us]"), width)
         total = int(numbers[-1] - numbers[0]) + 1
         if total <= _SPARSEST * n:

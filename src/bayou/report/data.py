@@ -178,7 +178,7 @@ class ReportData:
             topics=topics,
             has_texts=texts is not None,
             has_test=test is not None,
-            held_out=measure.held_out(model, corpus, corpus if test is None else test),
+            held_out=measure.score_held_out(model, corpus, corpus if test is None else test),
             diversity=diversity(posterior.topics, n_diverse),
             diversity_words=n_diverse,
             curve=_curve(posterior),

@@ -22,7 +22,7 @@ _WORTH = {
 }  # fmt: skip
 
 
-class Finding(NamedTuple):
+class TrackFinding(NamedTuple):
     """A sentence of the head of the page; odd parts are bold."""
 
     parts: tuple[str, ...]
@@ -63,7 +63,7 @@ def _ground(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(held < _GROUND, 0.0, np.minimum(held, 1.0))
 
 
-def chosen(data: TrackData, most: int = MOST) -> list[Change]:
+def choose_changes(data: TrackData, most: int = MOST) -> list[Change]:
     """The changes that weigh most, in the order of time: one a topic, and apart in time.
 
     Where there are few slices, two may be of one.
@@ -81,22 +81,22 @@ def chosen(data: TrackData, most: int = MOST) -> list[Change]:
     return sorted(out, key=lambda c: c.number)
 
 
-def findings(data: TrackData, most: int = MOST) -> list[Finding]:
+def findings(data: TrackData, most: int = MOST) -> list[TrackFinding]:
     """The chosen changes as sentences."""
-    return [_finding(c, data.when.during(c.date)) for c in chosen(data, most)]
+    return [_finding(c, data.when.during(c.date)) for c in choose_changes(data, most)]
 
 
-def _finding(change: Change, when: str) -> Finding:
+def _finding(change: Change, when: str) -> TrackFinding:
     link, who, words = f"change-{change.number}", change.who(), ", ".join(change.words[:4])
     if change.kind == "drift":
-        return Finding((f"{when} ", who, f" takes up {words}."), link)
+        return TrackFinding((f"{when} ", who, f" takes up {words}."), link)
     if change.kind == "words":
         alone = len(change.words) == 1
         said = f"{'comes' if alone else 'come'} up in {who}, {'' if alone else change.lead + ' '}in"
         shares = f"{percent(change.after)} of the documents; {percent(change.before)} before."
-        return Finding((f"{when} ", words, f" {said} {shares}"), link)
+        return TrackFinding((f"{when} ", words, f" {said} {shares}"), link)
     if change.kind in ("born", "split"):
         said = f" {SAID[change.kind]}, with {percent(change.after)} of the words."
-        return Finding((f"{when} ", who, said), link)
+        return TrackFinding((f"{when} ", who, said), link)
     share = f"{percent(change.before)} before, {percent(change.after)} then"
-    return Finding((f"{when} ", who, f" {SAID[change.kind]}: {share}."), link)
+    return TrackFinding((f"{when} ", who, f" {SAID[change.kind]}: {share}."), link)

@@ -105,7 +105,7 @@ def spread(points: Floats, radius: Floats, width: float, height: float) -> Float
     edge = np.array([0.09 * width - 8, 0.04 * height]) + radius.max()
     places = edge + unit * (box - 2 * edge)
     for _ in range(120):
-        moved = _pushed_apart(places, radius)
+        moved = _push_apart(places, radius)
         moved = np.clip(moved, radius[:, None] + 2, box - radius[:, None] - 2)
         if np.abs(moved - places).max() < 0.05:
             break
@@ -113,7 +113,7 @@ def spread(points: Floats, radius: Floats, width: float, height: float) -> Float
     return np.asarray(places)
 
 
-def _pushed_apart(places: Floats, radius: Floats) -> Floats:
+def _push_apart(places: Floats, radius: Floats) -> Floats:
     between = places[:, None] - places[None]
     apart = np.hypot(between[..., 0], between[..., 1])
     wanted = radius[:, None] + radius[None] + _GAP

@@ -72,15 +72,15 @@ def ratios(values: Floats, weights: Floats) -> list[Estimate]:
 
 def shares(doc_topics: Floats, lengths: Floats) -> list[Estimate]:
     """Share of all tokens that each topic has; an interval stays within [0, 1]."""
-    return [clipped(share) for share in ratios(doc_topics, lengths)]
+    return [clip_share(share) for share in ratios(doc_topics, lengths)]
 
 
-def clipped(share: Estimate) -> Estimate:
+def clip_share(share: Estimate) -> Estimate:
     """A share whose interval is cut at 0 and 1."""
     return Estimate(share.value, max(share.low, 0.0), min(share.high, 1.0))
 
 
-def held_out(model: Any, corpus: Corpus, scored_on: Corpus) -> HeldOut | None:
+def score_held_out(model: Any, corpus: Corpus, scored_on: Corpus) -> HeldOut | None:
     """Score documents as ``model.score`` does, with intervals and beside the one-topic baseline.
 
     None where no document has two tokens that the model knows.

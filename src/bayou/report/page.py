@@ -36,7 +36,7 @@ def render(data: ReportData) -> str:
     ImportError
         If jinja2 is missing; the extra ``report`` brings it.
     """
-    return filled(
+    return fill_template(
         "page.html",
         **_drawings(data),
         data=data,
@@ -52,7 +52,7 @@ def render(data: ReportData) -> str:
     )
 
 
-def filled(template: str, **values: Any) -> str:
+def fill_template(template: str, **values: Any) -> str:
     """A template with its values, and with the one style and the one script that its policy allows."""
     templates = _templates()
     style = templates.get_template("style.css").render()

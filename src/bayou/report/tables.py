@@ -252,14 +252,14 @@ def heat(data: ReportData) -> Heat | None:
     for row, line in zip(rows, values, strict=True):
         cells = [(percent(line[k], 0), round(HEAT_STEPS * line[k] / largest)) for k in chosen]
         lead = np.argsort(-line, kind="stable")[:3]
-        leading = [(data.topics[k], _said(row.shares[k])) for k in lead]
+        leading = [(data.topics[k], _format_share(row.shares[k])) for k in lead]
         made.append((row, cells, leading))
     halves = [s.high - s.value for row in rows for s in (row.shares[k] for k in chosen)]
     widest = max((h for h in halves if math.isfinite(h)), default=math.nan)
     return Heat([data.topics[k] for k in chosen], made, widest)
 
 
-def _said(share: Estimate) -> str:
+def _format_share(share: Estimate) -> str:
     interval = share_interval(share, 0)
     return percent(share.value, 0) + (f" ({interval})" if interval else "")
 

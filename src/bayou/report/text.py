@@ -46,7 +46,7 @@ def shorten(text: str, most: int) -> str:
     return (head[:space] if space > most // 2 else head).rstrip() + "…"
 
 
-def quoted(text: str, words: Iterable[str], most: int) -> tuple[tuple[str, bool], ...]:
+def quote(text: str, words: Iterable[str], most: int) -> tuple[tuple[str, bool], ...]:
     """A piece of a text around the first of some words, in parts: each with whether it is one of them.
 
     Without any of them it is the beginning of the text.

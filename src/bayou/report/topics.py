@@ -109,7 +109,7 @@ def build(
         )
         for k in range(len(phi))
     )
-    return tuple(_bared(topic) if bare[topic.number] else topic for topic in found)
+    return tuple(_without_words(topic) if bare[topic.number] else topic for topic in found)
 
 
 def _bare(posterior: Posterior) -> NDArray[np.bool_]:
@@ -118,7 +118,7 @@ def _bare(posterior: Posterior) -> NDArray[np.bool_]:
     return np.zeros_like(few) if few.all() else few
 
 
-def _bared(topic: Topic) -> Topic:
+def _without_words(topic: Topic) -> Topic:
     """The topic without words, which would be those of the prior."""
     words = ((_NO_WORDS, 0.0),)
     return replace(topic, words=words, distinctive=(), examples=(), bare=True)

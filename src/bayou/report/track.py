@@ -12,15 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou._version import __version__
 from bayou.data.errors import DataError
-from bayou.inference.tracking.doubts import doubts
+from bayou.inference.tracking.data_warnings import doubts
 from bayou.metrics import topic_distances
 from bayou.report import layout
 from bayou.report.course import Course, slice_bins
 from bayou.report.data import _code, _parameters
 from bayou.report.measure import Estimate
-from bayou.report.text import quoted, shorten
-from bayou.report.track_words import N_WORDS, Then, is_number, life, telling, usual
-from bayou.report.when import When
+from bayou.report.slice_names import SliceNames
+from bayou.report.text import quote, shorten
+from bayou.report.track_words import N_WORDS, SliceWords, is_number, life, telling, usual
 
 Excerpt = tuple[tuple[str, bool], ...]  # its parts, and whether they are words of the alert
 
@@ -109,7 +109,7 @@ class TrackData:
     """
 
     title: str
-    when: When
+    when: SliceNames
     doubts: tuple[str, ...]
     topics: tuple[Tracked, ...]
     course: Course
@@ -148,12 +148,12 @@ class TrackData:
         alerts = model.alerts()
         topics, (bins, _) = _topics(model, alerts), _bins(model)
         place = {topic.id: topic for topic in topics}
-        slices, then = model.slices_, Then(model)
+        slices, then = model.slices_, SliceWords(model)
         told = doubts(slices, model.slice_names_, model.slice_by, model.n_topics)
         counted = {name: int(n) for name, n in model.dropped_._asdict().items()}
         return cls(
             title=shorten(title, 120) if title else "Topics through time",
-            when=When.of(model.slice_by, model._trail.span),
+            when=SliceNames.of(model.slice_by, model._trail.span),
             doubts=tuple(f"{doubt}." for doubt in told),
             topics=topics,
             course=_course(model, topics),
@@ -259,7 +259,7 @@ def _change(
     bin_: int,
     place: dict[int, Tracked],
     texts: Mapping[str, str],
-    then: Then,
+    then: SliceWords,
     early: bool,
 ) -> Change:
     fresh = alert.words if alert.kind in ("drift", "words") else ()
@@ -281,7 +281,5 @@ def _change(
         low=alert.low,
         high=alert.high,
         p=alert.p,
-        docs=tuple(
-            (shorten(d, 60), quoted(texts.get(d, ""), alert.words, 260)) for d in alert.docs
-        ),
+        docs=tuple((shorten(d, 60), quote(texts.get(d, ""), alert.words, 260)) for d in alert.docs),
     )

@@ -11,8 +11,8 @@ import numpy as np
 
 from bayou.report import charts
 from bayou.report.findings import findings
-from bayou.report.lives import lineage, shown_lives
-from bayou.report.page import filled, write_page
+from bayou.report.lineage import lineage, lineage_topics
+from bayou.report.page import fill_template, write_page
 from bayou.report.text import count, decimal, percent, shorten
 from bayou.report.track import SAID, Change, TrackData, Tracked
 
@@ -24,12 +24,14 @@ def render_track(data: TrackData) -> str:
     rivers = _river_topics(data)
     shown = {topic.number for topic in rivers}
     marks = [
-        charts.Mark(c.topic.number, c.bin, c.rises, f"#change-{c.number}", _told(c, data))
+        charts.ChartMark(
+            c.topic.number, c.bin, c.rises, f"#change-{c.number}", _change_line(c, data)
+        )
         for c in data.changes
         if c.topic is not None and c.topic.number in shown
     ]
-    lives, named = shown_lives(data), [_numbered(topic) for topic in rivers]
-    return filled(
+    lives, named = lineage_topics(data), [_number_topic(topic) for topic in rivers]
+    return fill_template(
         "track.html",
         data=data,
         headline=headline(data),
@@ -62,7 +64,7 @@ def headline(data: TrackData) -> str:
     return f"{count(len(data.changes), 'change')} in {where}, {when}"
 
 
-def _told(change: Change, data: TrackData) -> str:
+def _change_line(change: Change, data: TrackData) -> str:
     """A change in one line."""
     date, words = data.when.label(change.date), shorten(", ".join(change.words[:4]), 80)
     if change.kind == "words":
@@ -115,7 +117,7 @@ def test_of(change: Change) -> str:
     return "By its share of the words; no test."
 
 
-def _numbered(topic: Tracked) -> Tracked:
+def _number_topic(topic: Tracked) -> Tracked:
     """The topic with its permanent number before its name."""
     words = ((f"{topic.id} {topic.words[0][0]}", topic.words[0][1]), *topic.words[1:])
     return replace(topic, words=words, title=topic.title and f"{topic.id} {topic.title}")

@@ -47,7 +47,7 @@ def is_number(word: str) -> bool:
     return not any(map(str.isalpha, word))
 
 
-class Then:
+class SliceWords:
     """The words of topics as they stood in a slice."""
 
     def __init__(self, model: Any) -> None:

@@ -127,7 +127,7 @@ class LabelResponse:
         )  # fmt: skip
 
 
-def fitted_sigmoid(shares: F64, truth: csr_array) -> tuple[float, float]:
+def fit_sigmoid(shares: F64, truth: csr_array) -> tuple[float, float]:
     """Slope and offset with which sigmoids of ln S have the largest likelihood, by Newton's method.
 
     One label more and less is added in the middle, so that labels that can be told without a mistake do not

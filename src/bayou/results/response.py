@@ -76,7 +76,7 @@ class Response:
         """Number of tasks."""
         return len(self.intercept)
 
-    def balanced(self) -> Response:
+    def balance_border(self) -> Response:
         """The same with the border of two classes, score 0, where each of them has probability 1/2.
 
         Else the class that is predicted could be the less probable one.

@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Any)  # a state that counts its mini-batches as `step`
 _SHOWN: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
 
 
-class Cut(NamedTuple):
+class BatchPlan(NamedTuple):
     """How documents are cut: how many there are, mini-batches of how many, and passes over all of them."""
 
     n_docs: int
@@ -41,7 +41,7 @@ class Cut(NamedTuple):
 
 def run(
     begin: S,
-    cut: Cut,
+    cut: BatchPlan,
     learn: Callable[[S, int, int, int], S],
     phase: str,
     *,
@@ -66,10 +66,10 @@ def run(
 def order(seed: int, n_docs: int, n: int) -> NDArray[np.int64]:
     """The documents in the order of pass ``n``."""
     key = np.uint64(rng.key(seed, rng.SHUFFLE, n, 0))
-    return np.asarray(rng.shuffled(n_docs, key), np.int64)
+    return np.asarray(rng.permutation(n_docs, key), np.int64)
 
 
-def shown(model: Any, learn: Callable[[], S]) -> S:
+def state_with_pending(model: Any, learn: Callable[[], S]) -> S:
     """``state_`` with what documents in ``pending_`` teach: by ``learn``, once, when first asked for."""
     if not model.pending_.n_docs:
         return model.state_  # type: ignore[no-any-return]

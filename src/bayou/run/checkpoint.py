@@ -93,7 +93,7 @@ class Saver:
         if self.path is not None and info.step % self.every == 0:
             write(self.path, state, self.manifest or {})
 
-    def stopped(self, state: Any, info: Info) -> None:
+    def save_on_stop(self, state: Any, info: Info) -> None:
         """When a callback or the time has ended training."""
         if self.path is not None and info.step % self.every:
             write(self.path, state, self.manifest or {})

@@ -45,12 +45,12 @@ class Gauges:
         """The rate counts from here."""
         self._before = (time.monotonic(), float(n_docs))
 
-    def checkpointed(self) -> None:
+    def count_checkpoint(self) -> None:
         """A checkpoint was written."""
         self.values["checkpoints_total"] += 1
         self._saved = time.monotonic()
 
-    def measured(self) -> None:
+    def update_rates(self) -> None:
         """Work out what follows from the time."""
         now, docs = time.monotonic(), self.values["documents_total"]
         then, before = self._before

@@ -46,7 +46,7 @@ def command(line: str) -> Hook:
         try:
             # a file for what it says: a pipe would be open for as long as anything in the background is
             with tempfile.TemporaryFile() as said:
-                code = _ended(words, text, said)
+                code = _wait_for_exit(words, text, said)
                 if code is None:
                     return f"{words[0]} took over {SECONDS:g} s and was stopped"
                 said.seek(0)
@@ -60,7 +60,7 @@ def command(line: str) -> Hook:
     return run
 
 
-def _ended(words: list[str], text: str, said: IO[bytes]) -> int | None:
+def _wait_for_exit(words: list[str], text: str, said: IO[bytes]) -> int | None:
     """The exit code of a command; None for one that had to be stopped."""
     process = subprocess.Popen(
         words,
@@ -97,10 +97,10 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 def webhook(url: str) -> Hook:
     """A function that posts a line of JSON to a URL; it gives None, or what went wrong."""
     server = _server(url)
-    address, headers = _parted(url)
+    address, headers = _split_address(url)
     opener = urllib.request.build_opener(_Stay)
 
-    def told(text: str) -> str | None:
+    def send(text: str) -> str | None:
         asked = urllib.request.Request(address, text.encode(), headers)
         try:
             with opener.open(asked, timeout=SECONDS) as answer:
@@ -116,7 +116,7 @@ def webhook(url: str) -> Hook:
     def post(text: str) -> str | None:
         # a name that is not found for long, or an answer that comes byte by byte, has no end of its own
         said: list[str | None] = []
-        thread = threading.Thread(target=lambda: said.append(told(text)), name="hook", daemon=True)
+        thread = threading.Thread(target=lambda: said.append(send(text)), name="hook", daemon=True)
         thread.start()
         thread.join(SECONDS)
         return said[0] if said else f"{server} took over {SECONDS:g} s and is not waited for"
@@ -124,7 +124,7 @@ def webhook(url: str) -> Hook:
     return post
 
 
-def _parted(url: str) -> tuple[str, dict[str, str]]:
+def _split_address(url: str) -> tuple[str, dict[str, str]]:
     """The address without user and password, which would be taken for a part of the host; and the headers."""
     headers = {"Content-Type": "application/json", "User-Agent": "bayou"}
     parts = urllib.parse.urlsplit(url)

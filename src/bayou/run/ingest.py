@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.data.errors import DataError
-from bayou.data.streams.items import Item, Recent, Source, shown
+from bayou.data.streams.items import Item, Recent, Source, format_record
 from bayou.data.streams.sinks import Sink
 from bayou.run.gauges import Gauges
-from bayou.run.journal import Arrays, Journal, Kept
-from bayou.run.marks import Mark, mark_of
+from bayou.run.journal import Arrays, CheckpointContents, Journal
+from bayou.run.stream_position import StreamPosition, position_of
 
 _WAIT = 0.25  # seconds after which a source without records lets others have a look
 _ALL_DEAD = (
@@ -36,7 +36,7 @@ U64 = NDArray[np.uint64]
 Row = dict[str, Any]
 
 
-class Work(NamedTuple):
+class IngestWork(NamedTuple):
     """What is done with documents; the loop knows no model."""
 
     read: Callable[[dict[str, Any]], tuple[Any, Any]]  # record -> id (None: it has none), document
@@ -63,7 +63,7 @@ class Ingest:
     source: Source
     sinks: list[Sink]  # the last one takes the dead letters
     journal: Journal
-    work: Work
+    work: IngestWork
     policy: Policy
     settings: dict[str, Any]
     stopped: Callable[[], bool] = lambda: False
@@ -80,13 +80,13 @@ class Ingest:
 
     # -- beginning -----------------------------------------------------------------------------
 
-    def open(self, kept: Kept | None) -> None:
+    def open(self, kept: CheckpointContents | None) -> None:
         """Go to where a checkpoint was made; without one, make the first."""
         none: U64 = np.zeros(0, np.uint64)
-        mark = Mark(None, 0, 0, 0, 0, [None] * len(self.sinks))
+        mark = StreamPosition(None, 0, 0, 0, 0, [None] * len(self.sinks))
         seen, recent = none, none
         if kept is not None:
-            mark = mark_of(kept.manifest, self.settings, len(self.sinks))
+            mark = position_of(kept.manifest, self.settings, len(self.sinks))
             seen, recent = kept.arrays.get(_SEEN, none), kept.arrays.get(_RECENT, none)
         self.source.begin(mark.position, seen)
         for sink, position in zip(self.sinks, mark.outputs, strict=True):
@@ -99,10 +99,10 @@ class Ingest:
         if kept is None:
             self._commit()  # rows that are written from now on can be told from another stream's
 
-    def _here(self) -> Mark:
+    def _here(self) -> StreamPosition:
         self._recent.trim()
         outputs: list[int | None] = [sink.position() for sink in self.sinks]
-        return Mark(
+        return StreamPosition(
             self.source.position(),
             self._n_docs,
             self._n_dead,
@@ -161,12 +161,12 @@ class Ingest:
         dead: list[Row] = []
         for item in items:
             try:
-                id_, document = self._accepted(item)
+                id_, document = self._accept(item)
             except DataError as error:
                 self._n_dead += 1
                 self.why_dead = f"{item.where}: {error}"
                 row = {"n": self._n_dead, "id": item.where, "reason": str(error)}
-                dead.append(row | {"record": shown(item)})
+                dead.append(row | {"record": format_record(item)})
                 if not self._n_docs and self._n_dead >= _ALL_DEAD:
                     break
                 continue
@@ -186,7 +186,7 @@ class Ingest:
                 sink.write(rows)
         self._block.extend(documents)
 
-    def _accepted(self, item: Item) -> tuple[Any, Any]:
+    def _accept(self, item: Item) -> tuple[Any, Any]:
         if item.record is None:
             raise DataError(item.reason)
         return self.work.read(item.record)
@@ -235,7 +235,7 @@ class Ingest:
         manifest["stream"] = {"settings": self.settings, "mark": mark._asdict()}
         self.journal.write(arrays, manifest)
         self._saved, self._saved_at = mark, time.monotonic()
-        self.gauges.checkpointed()
+        self.gauges.count_checkpoint()
         oldest = self.journal.oldest_manifest().get("stream", {}).get("mark", {}).get("position")
         self._acknowledge(oldest)
 
@@ -269,5 +269,5 @@ class Ingest:
             "block": float(self.policy.block),
         }
         self.gauges.values |= self.work.figures(self._block)
-        self.gauges.measured()
+        self.gauges.update_rates()
         self.reported()

@@ -20,7 +20,7 @@ _TORN = re.compile(r"\.checkpoint-\d{10}\.bayou\.\d+-\d+\.tmp")
 Arrays = dict[str, NDArray[Any]]
 
 
-class Kept(NamedTuple):
+class CheckpointContents(NamedTuple):
     """What a checkpoint holds."""
 
     arrays: Arrays
@@ -47,7 +47,7 @@ class Journal:
         self.folder, self._keep, self._told = Path(folder), keep, told
         self.n_damaged = 0
         self.folder.mkdir(exist_ok=True)
-        self._lock = _locked(self.folder / "lock")
+        self._lock = _lock(self.folder / "lock")
         for path in self.folder.iterdir():
             if _TORN.fullmatch(path.name):  # the process that wrote it is gone
                 path.unlink(missing_ok=True)
@@ -57,7 +57,7 @@ class Journal:
         found = (path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
         return sorted(found)
 
-    def newest(self) -> Kept | None:
+    def newest(self) -> CheckpointContents | None:
         """What the newest checkpoint holds that is whole, or None where there is none at all.
 
         Damaged ones behind it are renamed: what follows is written in their place. Where none is whole they
@@ -68,7 +68,7 @@ class Journal:
         damaged: list[Path] = []
         for path in reversed(paths):
             try:
-                kept = Kept(*container.load(path))
+                kept = CheckpointContents(*container.load(path))
             except DamagedFileError as error:
                 self._told(f"{error}; going back to the checkpoint before it")
                 self.n_damaged += 1
@@ -108,7 +108,7 @@ class Journal:
             self._lock = None
 
 
-def _locked(path: Path) -> int | None:
+def _lock(path: Path) -> int | None:
     """A lock that ends with the process, however it ends; None where the system has none."""
     try:
         import fcntl

@@ -89,7 +89,7 @@ class Workers:
 
         def share() -> None:
             """Take pieces until there is none left, in this thread as in all others."""
-            while (piece := _taken(left)) is not None:
+            while (piece := _take(left)) is not None:
                 try:
                     work(*piece)
                 except BaseException:
@@ -105,7 +105,7 @@ class Workers:
             job.result()
 
 
-def _taken(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
+def _take(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
     """The next piece, which then is nobody else's."""
     try:
         return left.popleft()

@@ -37,7 +37,7 @@ class Case(NamedTuple):
         known = self.model.get_params()
         return clone(self.model).set_params(**{k: v for k, v in settings.items() if k in known})
 
-    def fitted(self, corpus: Corpus | None = None, **params: Any) -> Any:
+    def fit_copy(self, corpus: Corpus | None = None, **params: Any) -> Any:
         """A fitted copy."""
         return fit(self.fresh(**params), self.corpus if corpus is None else corpus)
 
@@ -113,7 +113,7 @@ def partial_fit(model: Any, corpus: Corpus) -> Any:
     return model.partial_fit(corpus, y, **({"classes": [0, 1]} if wanted else {}))
 
 
-def learned(model: Any) -> Any:
+def parameter_rows(model: Any) -> Any:
     """What a model has learned, a row for each topic, or for each task of a linear model."""
     return model.components_ if hasattr(model, "components_") else model.coef_
 
@@ -141,14 +141,14 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def saved(model: Any) -> bytes:
+def file_bytes(model: Any) -> bytes:
     """The bytes of the model's file."""
     with folder() as here:
         model.save(here / "model.bayou")
         return (here / "model.bayou").read_bytes()
 
 
-def reloaded(model: Any) -> Any:
+def reload(model: Any) -> Any:
     """The model after a way through a file."""
     with folder() as here:
         model.save(here / "model.bayou")

@@ -15,7 +15,7 @@ from bayou.testing.cases import (
     expect,
     expect_error,
     fit,
-    learned,
+    parameter_rows,
     partial_fit,
     row_methods,
     rows_of,
@@ -37,7 +37,7 @@ def odd_documents_fit(case: Case) -> None:
 
 def odd_documents_transform(case: Case) -> None:
     """Empty, one-token and unseen-term documents get finite answers; empty ones are alike."""
-    model = case.fitted()
+    model = case.fit_copy()
     n_terms = case.corpus.n_terms
     rows = np.vstack([np.zeros((2, n_terms)), np.eye(2, n_terms), np.zeros((1, n_terms))])
     unseen = Corpus.from_matrix([[3, 2]], vocabulary=["never seen", "nor this"])
@@ -58,7 +58,7 @@ def unused_terms(case: Case) -> None:
     """Terms that never occur are legal and make no difference to whether the topics are sound."""
     wide = np.hstack([case.corpus.counts.toarray(), np.zeros((case.corpus.n_docs, 5))])
     model = _sound(case, Corpus.from_matrix(wide))
-    expect(learned(model).shape[1] == wide.shape[1], "not as many entries a row as terms")
+    expect(parameter_rows(model).shape[1] == wide.shape[1], "not as many entries a row as terms")
 
 
 def forms_are_equal(case: Case) -> None:
@@ -76,7 +76,7 @@ def forms_are_equal(case: Case) -> None:
 
 def wrong_width_raises(case: Case) -> None:
     """Documents over another number of unnamed terms are refused."""
-    model = case.fitted()
+    model = case.fit_copy()
     dense = case.corpus.counts.toarray()
     method = row_methods(model)[0]
     call = getattr(model, method)
@@ -87,7 +87,7 @@ def wrong_width_raises(case: Case) -> None:
 
 def bad_counts_raise(case: Case) -> None:
     """NaN and infinite numbers are refused when fitting and predicting, by topic models negative ones too."""
-    model = case.fitted()
+    model = case.fit_copy()
     method = row_methods(model)[0]
     negative = (-1.0,) if get_tags(model).input_tags.positive_only else ()
     for bad in (np.nan, np.inf, *negative):
@@ -109,7 +109,7 @@ def names_align(case: Case) -> None:
     mine = Corpus.from_matrix(counts, vocabulary=names)
     moved = np.hstack([counts[:, :0:-1], np.full((len(counts), 1), 2.0)])
     other = Corpus.from_matrix(moved, vocabulary=[*names[:0:-1], "not in the model"])
-    model = case.fitted()
+    model = case.fit_copy()
     for method in row_methods(model):
         expect(
             same(rows_of(model, method, other), rows_of(model, method, mine)),
@@ -142,7 +142,7 @@ def _sound(case: Case, corpus: Corpus) -> Any:
 def _check(model: Any, corpus: Corpus) -> None:
     rows: NDArray[Any]
     if not hasattr(model, "components_"):
-        expect(np.isfinite(learned(model)).all(), "what was learned is not finite")
+        expect(np.isfinite(parameter_rows(model)).all(), "what was learned is not finite")
         expect(len(model.predict(corpus)) == corpus.n_docs, "not one prediction a document")
         return
     for what, rows in (("topics", model.components_), ("proportions", model.transform(corpus))):

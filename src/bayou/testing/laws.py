@@ -40,7 +40,7 @@ def laws(model: Any, *, corpus: Corpus | None = None) -> Iterator[tuple[str, Cal
     """
     case = Case(model, small_corpus() if corpus is None else corpus)
     for law in LAWS:
-        yield law.__name__, partial(_checked, law, case)
+        yield law.__name__, partial(_run_law, law, case)
 
 
 def check_model(model: Any, *, corpus: Corpus | None = None) -> None:
@@ -65,7 +65,7 @@ def check_model(model: Any, *, corpus: Corpus | None = None) -> None:
         check()
 
 
-def _checked(law: Law, case: Case) -> None:
+def _run_law(law: Law, case: Case) -> None:
     """Run a law; whatever goes wrong is told with the name of the law and of the model."""
     try:
         law(case)

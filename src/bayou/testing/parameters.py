@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from bayou.testing.cases import Case, expect, expect_error, fit, same, saved
+from bayou.testing.cases import Case, expect, expect_error, file_bytes, fit, same
 
 
 def constructor_stores(case: Case) -> None:
@@ -41,14 +41,16 @@ def fit_keeps_parameters(case: Case) -> None:
 
 def clone_copies(case: Case) -> None:
     """A clone has the same parameters, nothing learned, and learns the same."""
-    model = case.fitted()
+    model = case.fit_copy()
     copy = clone(model)
     expect(not copy.__sklearn_is_fitted__(), "the clone of a fitted model is fitted")
     expect(
         same(copy.get_params(deep=False), model.get_params(deep=False)),
         "the clone's parameters differ",
     )
-    expect(saved(fit(copy, case.corpus)) == saved(model), "the clone learns something else")
+    expect(
+        file_bytes(fit(copy, case.corpus)) == file_bytes(model), "the clone learns something else"
+    )
 
 
 def set_params_round_trip(case: Case) -> None:
@@ -57,7 +59,8 @@ def set_params_round_trip(case: Case) -> None:
     other = type(case.model)().set_params(**model.get_params())
     expect(same(other.get_params(), model.get_params()), "set_params loses a parameter")
     expect(
-        saved(fit(other, case.corpus)) == saved(fit(model, case.corpus)), "they learn differently"
+        file_bytes(fit(other, case.corpus)) == file_bytes(fit(model, case.corpus)),
+        "they learn differently",
     )
     expect_error(ValueError, "an unknown parameter", lambda: other.set_params(no_such_parameter=1))
 
@@ -66,7 +69,7 @@ def repr_round_trip(case: Case) -> None:
     """The repr is the same fitted or not, and evaluates to an equal model."""
     model = case.fresh()
     text = repr(model)
-    expect(repr(case.fitted()) == text, "the repr of a fitted model differs")
+    expect(repr(case.fit_copy()) == text, "the repr of a fitted model differs")
     simple = all(_simple(v) for v in model.get_params(deep=False).values())
     if simple:
         made = eval(text, {type(model).__name__: type(model)})  # our own repr of plain values

@@ -13,10 +13,10 @@ from bayou.testing.cases import (
     Case,
     expect,
     expect_error,
+    file_bytes,
     row_methods,
     rows_of,
     same,
-    saved,
     target_of,
     unequal_targets,
 )
@@ -24,8 +24,8 @@ from bayou.testing.cases import (
 
 def predict_is_pure(case: Case) -> None:
     """Prediction leaves every attribute and the file as they were, and repeats itself."""
-    model = case.fitted()
-    before, file = copy.deepcopy(vars(model)), saved(model)
+    model = case.fit_copy()
+    before, file = copy.deepcopy(vars(model)), file_bytes(model)
     for method in [*row_methods(model), "score"]:
         first, second = _answer(case, model, method), _answer(case, model, method)
         expect(same(first, second), f"{method} gives something else the second time")
@@ -33,12 +33,12 @@ def predict_is_pure(case: Case) -> None:
             k for k in {*before, *vars(model)} if not same(before.get(k), vars(model).get(k))
         ]
         expect(not changed, f"{method} changes the attributes {sorted(changed)}")
-        expect(saved(model) == file, f"{method} changes what is saved")
+        expect(file_bytes(model) == file, f"{method} changes what is saved")
 
 
 def rows_are_independent(case: Case) -> None:
     """The answer for a document does not depend on the documents around it."""
-    model = case.fitted()
+    model = case.fit_copy()
     for method in row_methods(model):
         whole = rows_of(model, method, case.corpus)
         for lo, hi in ((0, 1), (3, 4), (5, 25)):
@@ -50,7 +50,7 @@ def rows_are_independent(case: Case) -> None:
 
 def order_is_irrelevant(case: Case) -> None:
     """Documents in another order get the same answers; the score is a mean over them."""
-    model = case.fitted()
+    model = case.fit_copy()
     order = np.random.default_rng(0).permutation(case.corpus.n_docs)
     for method in row_methods(model):
         there = rows_of(model, method, case.corpus)[order]
@@ -65,7 +65,7 @@ def order_is_irrelevant(case: Case) -> None:
 def input_is_untouched(case: Case) -> None:
     """Fitting and predicting do not write into the data."""
     before = copy.deepcopy(vars(case.corpus)["counts"].data)
-    model = case.fitted()
+    model = case.fit_copy()
     for method in [*row_methods(model), "score"]:
         _answer(case, model, method)
     expect(same(case.corpus.counts.data, before), "the counts of the corpus were changed")
@@ -73,7 +73,7 @@ def input_is_untouched(case: Case) -> None:
 
 def topics_are_distributions(case: Case) -> None:
     """Rows of `components_` and of `transform` are finite, not negative and sum to one."""
-    model = case.fitted()
+    model = case.fit_copy()
     if not hasattr(model, "components_"):
         return
     _distributions("components_", model.components_)
@@ -91,7 +91,7 @@ def topics_are_distributions(case: Case) -> None:
 def predicted_is_most_probable(case: Case) -> None:
     """No class has a larger probability than the one that is predicted, however rare a class is."""
     for target in (None, *unequal_targets(case.model, case.corpus)):
-        model = case.fitted() if target is None else case.fresh().fit(case.corpus, target)
+        model = case.fit_copy() if target is None else case.fresh().fit(case.corpus, target)
         if not (hasattr(model, "predict_proba") and hasattr(model, "predict")):
             return
         said, chance = (
@@ -113,7 +113,7 @@ def unfitted_refuses(case: Case) -> None:
     model = case.fresh()
     for method in row_methods(model):
         expect_error(NotFittedError, f"{method} before fit", getattr(model, method), case.corpus)
-    expect_error(NotFittedError, "save before fit", saved, model)
+    expect_error(NotFittedError, "save before fit", file_bytes, model)
 
 
 def _answer(case: Case, model: Any, method: str, corpus: Any = None) -> Any:

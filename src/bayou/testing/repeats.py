@@ -15,16 +15,16 @@ from bayou.testing.cases import (
     Case,
     always_threads,
     expect,
+    file_bytes,
     fit,
     folder,
-    learned,
     long_corpus,
+    parameter_rows,
     partial_fit,
-    reloaded,
+    reload,
     row_methods,
     rows_of,
     same,
-    saved,
     takes_checkpoint,
 )
 
@@ -33,20 +33,24 @@ _BATCH = 7  # documents; not a divisor of the corpus, so the last batch is a sho
 
 def seed_decides(case: Case) -> None:
     """Equal seeds give equal files; another gives other topics, unless no draw is made (`uses_chance_`)."""
-    model = case.fitted()
-    expect(saved(case.fitted()) == saved(model), "the same seed gives another file")
+    model = case.fit_copy()
+    expect(file_bytes(case.fit_copy()) == file_bytes(model), "the same seed gives another file")
     if not getattr(model, "uses_chance_", True):
         return
-    if len(learned(model)) > 1 or not hasattr(model, "components_"):
-        other = learned(case.fitted(random_state=8))
-        expect(not np.array_equal(other, learned(model)), "another seed gives the same topics")
+    if len(parameter_rows(model)) > 1 or not hasattr(model, "components_"):
+        other = parameter_rows(case.fit_copy(random_state=8))
+        expect(
+            not np.array_equal(other, parameter_rows(model)), "another seed gives the same topics"
+        )
 
 
 def fit_forgets(case: Case) -> None:
     """Fitting a fitted model again is fitting a fresh one."""
     other = Corpus.from_matrix(case.corpus.counts[:, 1:][::2])
-    model = fit(case.fitted(), other)
-    expect(saved(model) == saved(case.fitted(other)), "something is left of the first fit")
+    model = fit(case.fit_copy(), other)
+    expect(
+        file_bytes(model) == file_bytes(case.fit_copy(other)), "something is left of the first fit"
+    )
 
 
 def threads_are_irrelevant(case: Case) -> None:
@@ -57,9 +61,11 @@ def threads_are_irrelevant(case: Case) -> None:
 
 
 def _same_on_threads(case: Case, corpus: Corpus) -> None:
-    models = {n: case.fitted(corpus, n_threads=n) for n in (1, 2, 4)}
+    models = {n: case.fit_copy(corpus, n_threads=n) for n in (1, 2, 4)}
     for n, model in models.items():
-        expect(saved(model) == saved(models[1]), f"{n} threads give another file than one")
+        expect(
+            file_bytes(model) == file_bytes(models[1]), f"{n} threads give another file than one"
+        )
     for method in row_methods(models[1]):
         one = rows_of(models[1].set_params(n_threads=1), method, corpus)
         for n in (2, 4):
@@ -70,19 +76,19 @@ def _same_on_threads(case: Case, corpus: Corpus) -> None:
 def running_is_not_saved(case: Case) -> None:
     """How a model was run (threads, callbacks) is not in its file."""
     known = case.model.get_params()
-    plain = saved(case.fitted())
+    plain = file_bytes(case.fit_copy())
     settings: dict[str, Any] = {"n_threads": 2, "callbacks": [lambda info: None], "max_time": 1e6}
     for name, value in settings.items():
         if name in known:
-            expect(saved(case.fitted(**{name: value})) == plain, f"{name} is in the file")
+            expect(file_bytes(case.fit_copy(**{name: value})) == plain, f"{name} is in the file")
 
 
 def files_round_trip(case: Case) -> None:
     """A loaded model is the model: same answers, same file, and it learns the same again."""
-    model = case.fitted()
-    back = reloaded(model)
+    model = case.fit_copy()
+    back = reload(model)
     expect(type(back) is type(model), "the file gives another kind of model")
-    expect(saved(back) == saved(model), "saving the loaded model gives another file")
+    expect(file_bytes(back) == file_bytes(model), "saving the loaded model gives another file")
     _same_answers(model, back, case.corpus)
     for name in (
         "components_",
@@ -97,25 +103,28 @@ def files_round_trip(case: Case) -> None:
         if hasattr(model, name):
             expect(same(getattr(back, name), getattr(model, name)), f"{name} differs after loading")
     again = fit(back.set_params(n_threads=1), case.corpus)
-    expect(saved(again) == saved(model), "the loaded model learns something else")
+    expect(file_bytes(again) == file_bytes(model), "the loaded model learns something else")
 
 
 def pickles_round_trip(case: Case) -> None:
     """A pickled model is the model, fitted or not."""
-    model = case.fitted()
+    model = case.fit_copy()
     back = pickle.loads(pickle.dumps(model))
-    expect(saved(back) == saved(model), "the pickled model saves another file")
+    expect(file_bytes(back) == file_bytes(model), "the pickled model saves another file")
     _same_answers(model, back, case.corpus)
     empty = pickle.loads(pickle.dumps(case.fresh()))
-    expect(saved(fit(empty, case.corpus)) == saved(model), "the pickled model learns otherwise")
+    expect(
+        file_bytes(fit(empty, case.corpus)) == file_bytes(model),
+        "the pickled model learns otherwise",
+    )
 
 
 def resume_equals_uninterrupted(case: Case) -> None:
     """Training stopped anywhere goes on from its checkpoint as if it had not been."""
     if not takes_checkpoint(case.model):
         return
-    whole = case.fitted()
-    n, file = int(whole.n_iter_), saved(whole)
+    whole = case.fit_copy()
+    n, file = int(whole.n_iter_), file_bytes(whole)
     for stop in sorted({1, 2, n // 2, n - 1, n} & set(range(1, n + 1))):
         with folder() as here:
             path = here / "checkpoint.bayou"
@@ -123,7 +132,7 @@ def resume_equals_uninterrupted(case: Case) -> None:
             fit(stopped, case.corpus, checkpoint=path, checkpoint_every=1)
             expect(int(stopped.n_iter_) == stop, f"a callback at pass {stop} did not stop training")
             model = fit(case.fresh(), case.corpus, checkpoint=path, checkpoint_every=1)
-            expect(saved(model) == file, f"resumed after pass {stop} of {n}, the file differs")
+            expect(file_bytes(model) == file, f"resumed after pass {stop} of {n}, the file differs")
 
 
 def stream_survives_files(case: Case) -> None:
@@ -133,10 +142,13 @@ def stream_survives_files(case: Case) -> None:
     model, cut, pickled = case.fresh(), case.fresh(), case.fresh()
     for batch in _batches(case.corpus):
         partial_fit(model, batch)
-        cut = reloaded(partial_fit(cut, batch)).set_params(n_threads=1)
+        cut = reload(partial_fit(cut, batch)).set_params(n_threads=1)
         pickled = pickle.loads(pickle.dumps(partial_fit(pickled, batch)))
-        expect(saved(cut) == saved(model), "a stream that went through a file goes on differently")
-        expect(saved(pickled) == saved(model), "a pickled stream goes on differently")
+        expect(
+            file_bytes(cut) == file_bytes(model),
+            "a stream that went through a file goes on differently",
+        )
+        expect(file_bytes(pickled) == file_bytes(model), "a pickled stream goes on differently")
     expect(_has_moved(case, model), "the later batches changed nothing")
 
 
@@ -156,14 +168,15 @@ def streams_lose_no_document(case: Case) -> None:
             partial_fit(one, some)
             partial_fit(one.set_params(max_time=None, callbacks=None), rest)
     expect(
-        saved(hurried) == saved(model), "a call of partial_fit that was told to end lost documents"
+        file_bytes(hurried) == file_bytes(model),
+        "a call of partial_fit that was told to end lost documents",
     )
 
 
 def _has_moved(case: Case, model: Any) -> bool:
     first = partial_fit(case.fresh(), case.corpus[:_BATCH])
     one_topic = hasattr(model, "components_") and len(model.components_) == 1
-    return one_topic or not same(learned(first), learned(model))
+    return one_topic or not same(parameter_rows(first), parameter_rows(model))
 
 
 def _batches(corpus: Corpus) -> Iterator[Corpus]:

@@ -11,14 +11,14 @@ import pytest
 
 import bayou.data
 from bayou.data import DataError
-from bayou.data.streams.files import Files, Reading
-from bayou.data.streams.places import Wanted, open_sink, open_source, split
+from bayou.data.streams.addresses import SourceSettings, open_sink, open_source, split
+from bayou.data.streams.files import Files, ReadSettings
 
 NONE = np.zeros(0, np.uint64)
 
 
 def opened(paths, position=None, **how):
-    source = Files([os.fspath(path) for path in paths], Reading(**how))
+    source = Files([os.fspath(path) for path in paths], ReadSettings(**how))
     source.begin(position, NONE)
     return source
 
@@ -366,25 +366,25 @@ def test_addresses(tmp_path):
     path, table = tmp_path / "a.jsonl", tmp_path / "b.csv"
     path.write_text("")
     table.write_text("")
-    assert open_source([str(path)], Wanted()).how.format == "jsonl"
-    assert open_source([str(table)], Wanted()).how.format == "csv"
-    assert open_source([str(table)], Wanted(format="jsonl")).how.format == "jsonl"
+    assert open_source([str(path)], SourceSettings()).how.format == "jsonl"
+    assert open_source([str(table)], SourceSettings()).how.format == "csv"
+    assert open_source([str(table)], SourceSettings(format="jsonl")).how.format == "jsonl"
     with pytest.raises(DataError, match="differ in format"):
-        open_source([str(path), str(table)], Wanted())
+        open_source([str(path), str(table)], SourceSettings())
     with pytest.raises(DataError, match="but not"):
-        open_source([str(path), str(tmp_path)], Wanted())
+        open_source([str(path), str(tmp_path)], SourceSettings())
     with pytest.raises(DataError, match="stands alone"):
-        open_source([str(path), "-"], Wanted())
+        open_source([str(path), "-"], SourceSettings())
     with pytest.raises(
         FileNotFoundError
     ):  # when it is begun: one that was rotated may be elsewhere
-        open_source([str(tmp_path / "none")], Wanted()).begin(None, NONE)
+        open_source([str(tmp_path / "none")], SourceSettings()).begin(None, NONE)
     parquet = tmp_path / "a.parquet"
     parquet.write_text("")
     with pytest.raises(DataError, match="bayou update"):
-        open_source([str(parquet)], Wanted())
+        open_source([str(parquet)], SourceSettings())
     with pytest.raises(DataError, match="not as 'xml'"):
-        open_source([str(path)], Wanted(format="xml"))
+        open_source([str(path)], SourceSettings(format="xml"))
     path.write_bytes("{}".encode("utf-16"))
     with pytest.raises(DataError, match="UTF-16"):
         drained(opened([path]))

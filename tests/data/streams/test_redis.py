@@ -12,7 +12,12 @@ pytest.importorskip("redis")
 pytestmark = pytest.mark.skipif(REDIS is None, reason="needs redis-server")
 
 from bayou.data import DataError  # noqa: E402
-from bayou.data.streams.places import Wanted, open_sink, open_source, patient  # noqa: E402
+from bayou.data.streams.addresses import (  # noqa: E402
+    SourceSettings,
+    open_sink,
+    open_source,
+    share_retry_callbacks,
+)
 from bayou.data.streams.redis import RedisSink, RedisSource  # noqa: E402
 
 
@@ -37,7 +42,7 @@ def fill(server, n, at=0):
 
 
 def ends(server, follow=False):
-    source = open_source([f"{server.url}#docs"], Wanted(follow=follow))
+    source = open_source([f"{server.url}#docs"], SourceSettings(follow=follow))
     return source, open_sink(f"{server.url}#said")
 
 
@@ -106,7 +111,7 @@ def test_the_broker_goes_down_and_comes_back(server, tmp_path):
     fill(server, 200)
     source, sink = ends(server, follow=True)
     told, enough = [], threading.Event()
-    patient(source, sink, stopped=lambda: False, told=told.append)
+    share_retry_callbacks(source, sink, stopped=lambda: False, told=told.append)
 
     def disturb():
         for at in (200, 300):
@@ -138,7 +143,7 @@ def test_a_stop_while_the_broker_is_away(server, tmp_path):
     def told(text):
         stop.set()
 
-    patient(source, stopped=stop.is_set, told=told)
+    share_retry_callbacks(source, stopped=stop.is_set, told=told)
 
     def disturb():
         while not (tmp_path / "out.jsonl").exists() or len(rows(tmp_path)) < 50:
@@ -187,7 +192,7 @@ def test_entries_deleted_before_they_were_read(server, tmp_path):
 
 
 def test_what_cannot_be_reached(server, tmp_path):
-    source = open_source([f"unix://{tmp_path}/none.sock#docs"], Wanted())
+    source = open_source([f"unix://{tmp_path}/none.sock#docs"], SourceSettings())
     source.patience.seconds = 0.1
     with pytest.raises(DataError, match="begin again when it is back"):
         source.begin(None, None)

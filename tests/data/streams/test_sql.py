@@ -8,8 +8,8 @@ from tests.data.streams.servers import POSTGRES, postgres_server
 from tests.run.toy import interrupted, rows, run
 
 from bayou.data import DataError
-from bayou.data.streams.databases import Alchemy, Sqlite, hidden
-from bayou.data.streams.places import Wanted, open_sink, open_source
+from bayou.data.streams.addresses import SourceSettings, open_sink, open_source
+from bayou.data.streams.databases import Alchemy, Sqlite, hide_password
 
 
 class Lite:
@@ -69,7 +69,7 @@ def fill(db, numbers):
 
 
 def ends(db, **how):
-    source = open_source([f"{db.url}#docs"], Wanted(key="no", **how))
+    source = open_source([f"{db.url}#docs"], SourceSettings(key="no", **how))
     return source, open_sink(f"{db.url}#said")
 
 
@@ -158,17 +158,17 @@ def test_a_table_of_answers_belongs_to_one_stream(db, tmp_path):
 
 def test_what_is_not_there(db, tmp_path):
     with pytest.raises(DataError, match=r"none|no such table"):
-        run(tmp_path, open_source([f"{db.url}#none"], Wanted(key="no")))
+        run(tmp_path, open_source([f"{db.url}#none"], SourceSettings(key="no")))
     other = tmp_path / "other"
     other.mkdir()
     fill(db, [1])
     with pytest.raises(DataError, match=r"has no column 'none' \(there are: no, id, text\)"):
-        run(other, open_source([f"{db.url}#docs"], Wanted(key="none")))
+        run(other, open_source([f"{db.url}#docs"], SourceSettings(key="none")))
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path):
     with pytest.raises(FileNotFoundError):
-        run(tmp_path, open_source([f"sqlite:///{tmp_path}/none.db#docs"], Wanted()))
+        run(tmp_path, open_source([f"sqlite:///{tmp_path}/none.db#docs"], SourceSettings()))
     assert not (tmp_path / "none.db").exists()
 
 
@@ -179,7 +179,7 @@ def test_rows_with_the_same_key_would_be_lost_where_a_page_ends_and_are_refused(
     db.execute("CREATE TABLE said (day INTEGER, text TEXT)")
     for i in range(9):
         db.execute("INSERT INTO said VALUES (%s, 'x')", (i // 5,))
-    source = open_source([f"{db.url}#said"], Wanted(key="day", overlap=overlap))
+    source = open_source([f"{db.url}#said"], SourceSettings(key="day", overlap=overlap))
     source.begin(None, [])
     with pytest.raises(DataError, match=r"two rows have the day 0.*--key"):
         source.read(1, 0.0)
@@ -189,7 +189,7 @@ def test_rows_without_a_key_are_remarked_on_and_not_read(db):
     db.execute("CREATE TABLE said (day INTEGER, text TEXT)")
     for day in (3, None, 1, None):
         db.execute("INSERT INTO said VALUES (%s, 'x')", (day,))
-    source = open_source([f"{db.url}#said"], Wanted(key="day"))
+    source = open_source([f"{db.url}#said"], SourceSettings(key="day"))
     said = []
     source.remarks = said.append
     source.begin(None, [])
@@ -235,7 +235,7 @@ def test_a_server_that_restarts(server, tmp_path):
 
 
 def test_passwords_are_not_shown():
-    assert hidden("postgresql://me:secret@host/db") == "postgresql://me@host/db"
-    assert hidden("sqlite:///a.db") == "sqlite:///a.db"
+    assert hide_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"
+    assert hide_password("sqlite:///a.db") == "sqlite:///a.db"
     with pytest.raises(DataError, match="check the address"):
         open_sink("nothing://x#y").begin(None)

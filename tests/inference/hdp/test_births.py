@@ -26,7 +26,7 @@ def known_of(held, n_slots):
     for k, (c, t) in held.items():
         counts[:, k], tables[k] = c, t
     prior = (B1, BETA, float(N_TERMS))
-    return births.Known(counts, counts.sum(axis=0), tables, prior, B0)
+    return births.BatchPrior(counts, counts.sum(axis=0), tables, prior, B0)
 
 
 ONE = {0: (np.array([2.0, 0.0, 0.5, 0.0]), 1.6)}
@@ -86,8 +86,8 @@ def test_without_a_slot_nothing_is_born():
 def test_a_step_blends_counts_and_gives_tables():
     rng = np.random.default_rng(0)
     docs = [rng.integers(0, N_TERMS, 8).tolist() for _ in range(5)]
-    g = stream.Global(np.zeros((N_TERMS, 10), np.float32), 1.0, np.zeros(10))
-    p = stream.Local(np.array([B1]), BETA, 2, 3, 7, 1)
+    g = stream.StreamCounts(np.zeros((N_TERMS, 10), np.float32), 1.0, np.zeros(10))
+    p = stream.BatchSettings(np.array([B1]), BETA, 2, 3, 7, 1)
     root = (np.zeros(10), np.zeros(10, bool), B0)
     after, opened = births.step(g, root, tokens_of(docs), p, (0.0, 2.0), serial)
     assert after.scale == 1.0

@@ -43,10 +43,10 @@ def test_pairs_are_alike_and_disjoint():
 def test_one_theme_becomes_one_topic():
     for scale in (1.0, 0.25):
         raw = counts() / np.float32(scale)
-        g = stream.Global(raw.copy(), scale, scale * raw.sum(axis=0, dtype=float))
+        g = stream.StreamCounts(raw.copy(), scale, scale * raw.sum(axis=0, dtype=float))
         tables = np.array([10.0, 30.0, 20.0, 5.0, 0.0])
-        names = root.Names(np.array([7, 8, 9, 10, root.SPARE]), 11, 2)
-        after = merge.merged(g, tables, names, np.arange(4), 0.05)
+        names = root.TopicIds(np.array([7, 8, 9, 10, root.SPARE]), 11, 2)
+        after = merge.merge_topics(g, tables, names, np.arange(4), 0.05)
         assert after.ids.tolist() == [
             root.SPARE,
             8,
@@ -65,9 +65,9 @@ def test_what_has_become_one_becomes_one_with_a_third():
     rng = np.random.default_rng(1)
     theme = rng.dirichlet(np.full(50, 0.2))
     raw = np.array([rng.multinomial(2000, theme) for _ in range(5)]).T.astype(np.float32)
-    g = stream.Global(raw, 1.0, raw.sum(axis=0, dtype=float))
+    g = stream.StreamCounts(raw, 1.0, raw.sum(axis=0, dtype=float))
     tables = np.arange(5, 0, -1.0)
-    after = merge.merged(g, tables, root.first_names(5), np.arange(5), 0.05)
+    after = merge.merge_topics(g, tables, root.first_names(5), np.arange(5), 0.05)
     assert (after.ids != root.SPARE).sum() == 1
     assert (after.n_born, after.n_died) == (5, 4)
     assert g.topic.max() == g.topic.sum() == 10_000

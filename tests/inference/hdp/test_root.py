@@ -57,29 +57,31 @@ def test_gamma_follows_the_number_of_topics():
 def test_births_and_deaths():
     names = root.first_names(4)
     tables = np.array([5.0, 0.01, 0.3, 2.0])
-    names, dead = root.settled(names, tables)
+    names, dead = root.settle_topics(names, tables)
     assert dead.tolist() == [1]
     assert names.ids.tolist() == [0, -1, 2, 3]  # between the two bounds nothing changes
     assert (names.n_born, names.n_died) == (4, 1)
-    names, dead = root.settled(names, np.array([5.0, 0.6, 0.04, 2.0]))
+    names, dead = root.settle_topics(names, np.array([5.0, 0.6, 0.04, 2.0]))
     assert names.ids.tolist() == [0, -1, -1, 3]  # not born yet, and one more dead
-    names, dead = root.settled(names, np.array([5.0, 0.8, 0.9, 2.0]))
+    names, dead = root.settle_topics(names, np.array([5.0, 0.8, 0.9, 2.0]))
     assert names.ids.tolist() == [0, 5, 4, 3]  # the larger first; no number twice
     assert (names.n_born, names.n_died, len(dead)) == (6, 2, 0)
 
 
 def test_topics_of_a_handful_of_tables_are_given_up():
     tables = np.array([6.0, 4.9, 9.0, 0.0])
-    names, few = root.given_up(root.Names(np.array([0, 1, root.SPARE, 3]), 4, 0), tables)
+    names, few = root.drop_small_topics(
+        root.TopicIds(np.array([0, 1, root.SPARE, 3]), 4, 0), tables
+    )
     assert names.ids.tolist() == [0, -1, -1, -1]
     assert few.tolist() == [1, 3]
     assert (names.n_born, names.n_died) == (4, 2)
-    names, few = root.given_up(root.first_names(3), np.array([1.0, 2.0, 0.5]))
+    names, few = root.drop_small_topics(root.first_names(3), np.array([1.0, 2.0, 0.5]))
     assert names.ids.tolist() == [-1, 1, -1]  # somebody must stay
 
 
 def test_topics_in_use_are_ordered_and_never_none():
-    names = root.Names(np.array([0, 1, -1, 3]), 4, 0)
+    names = root.TopicIds(np.array([0, 1, -1, 3]), 4, 0)
     tables, use = np.array([2.0, 0.5, 9.0, 1.0]), np.array([10.0, 50.0, 90.0, 20.0])
     assert root.living(names, tables, use).tolist() == [3, 0]
     assert root.living(names, np.zeros(4), use).tolist() == [0]

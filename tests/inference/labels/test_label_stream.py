@@ -10,15 +10,16 @@ from tests.reference import label_stream as twin
 from bayou.inference.labels import cells as label_cells
 from bayou.inference.labels import open_set, stream
 from bayou.inference.labels import state as label_state
-from bayou.inference.labels.cells import Local
-from bayou.inference.labels.state import LABELS, WORDS, How
+from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.state import LABELS, WORDS, LabelStreamSettings
 from bayou.run.shards import Workers
 
 EACH = Workers(1).each
 BETA = 0.3
 V, L = 12, 5
-HOW = How(
-    beta=BETA, link_beta=0.1, alpha=np.full(3, 0.4), local=Local(np.zeros(0, np.float32), False, 2, 3),
+HOW = LabelStreamSettings(
+    beta=BETA, link_beta=0.1, alpha=np.full(3, 0.4),
+    local=SharingSettings(np.zeros(0, np.float32), False, 2, 3),
     prior=None, root=None, n_rounds=1, n_label_rounds=1, rate=(10.0, 1000.0, 0.9), n_docs=100.0,
 )  # fmt: skip
 
@@ -36,7 +37,7 @@ def documents(n, seed=0, most=3):
 
 def fresh(n_topics=3, n_chains=1, n_labels=L):
     state = label_state.start(V, n_topics, n_chains)
-    return open_set.arranged(state, np.full(n_labels, -1))
+    return open_set.arrange_labels(state, np.full(n_labels, -1))
 
 
 def counts_of(state, how=HOW, which=WORDS):
@@ -106,8 +107,8 @@ def _local(batch, rows, prior, **more):
     weight = np.concatenate(
         [rows[v, own] for d, v in _pairs(batch) for own in [_own(batch, d)]]
     ).astype(np.float32)
-    how = Local(prior.astype(np.float32), False, 0, 1)._replace(**more)
-    entry, held = label_cells.shared(weight, lay, how, (3, 5), EACH)
+    how = SharingSettings(prior.astype(np.float32), False, 0, 1)._replace(**more)
+    entry, held = label_cells.share_tokens(weight, lay, how, (3, 5), EACH)
     return lay, entry, held
 
 
@@ -173,8 +174,8 @@ def test_sampled_labels_have_their_posterior():
     batch = label_cells.make_batch(counts, csr_array(np.ones((n, 2), np.int8)), whole=True)
     lay = label_cells.lay_out(batch, 3, 2)
     weight = np.tile(rows.astype(np.float32).ravel(), n)
-    how = Local(alpha.astype(np.float32), True, 8, 4)
-    entry, _ = label_cells.shared(weight, lay, how, (0, 0), EACH)
+    how = SharingSettings(alpha.astype(np.float32), True, 8, 4)
+    entry, _ = label_cells.share_tokens(weight, lay, how, (0, 0), EACH)
     found = np.bincount(lay.entry_labels, entry) / n
     np.testing.assert_allclose(found, wanted, atol=0.05)
 
@@ -200,7 +201,7 @@ def test_merged_cells_are_sums():
         entry = rng.random(lay.entryptr[-1]).astype(np.float32)
         term = np.repeat([v for _, v in _pairs(batch)], np.diff(lay.entryptr))
         np.add.at(dense, (term, lay.entry_labels), 0.5 * entry)
-        cells = label_cells.merged(cells, entry, lay, 0.5, EACH)
+        cells = label_cells.merge_entries(cells, entry, lay, 0.5, EACH)
         found = csr_array((cells.raw, cells.labels, cells.ptr), shape=(V, L))
         assert found.has_sorted_indices
         np.testing.assert_allclose(found.toarray(), dense, rtol=1e-5)
@@ -211,7 +212,9 @@ def test_merged_cells_are_sums():
 
 def test_threads_do_not_matter():
     _, _, batch = documents(40)
-    how = HOW._replace(local=Local(np.zeros(0, np.float32), True, 1, 2), prior=0.5, n_rounds=2)
+    how = HOW._replace(
+        local=SharingSettings(np.zeros(0, np.float32), True, 1, 2), prior=0.5, n_rounds=2
+    )
     with Workers(3) as workers:
         one = stream.learn(fresh(3, 2), batch, how, 1, EACH)
         two = stream.learn(fresh(3, 2), batch, how, 1, workers.each)

@@ -27,7 +27,7 @@ def make_setup(X, n_topics, *, n_sweeps=None, tol=5e-4, learn=(False, False), ea
         return tuple(documents.pairs_of(half) for half in completion_halves(matrix))
 
     def plan(size):
-        return schedule.make_plan(n_topics, size, n_sweeps, tol, learn)
+        return schedule.make_schedule(n_topics, size, n_sweeps, tol, learn)
 
     return fast.make_setup(
         documents.pairs_of(X), X.shape[1], n_topics, plan, split, BETA, seed, each
@@ -64,12 +64,12 @@ def nothing_to_find(n_docs, n_terms=300, length=40, seed=0):
 
 
 def size(n_docs, length=70.0, n_terms=500, whole=True):
-    return schedule.Size(n_docs, int(40 * n_docs), length * n_docs, n_terms, whole)
+    return schedule.CorpusSize(n_docs, int(40 * n_docs), length * n_docs, n_terms, whole)
 
 
 def test_a_large_corpus_of_short_documents_is_sampled_to_the_end():
     def kinds(n_topics, some, n_sweeps=None):
-        plan = schedule.make_plan(n_topics, some, n_sweeps, 0.0, (False, False))
+        plan = schedule.make_schedule(n_topics, some, n_sweeps, 0.0, (False, False))
         return plan.online, plan.sampled, plan.cavity
 
     assert kinds(50, size(20_000)) == (1, 99, 0)
@@ -79,7 +79,7 @@ def test_a_large_corpus_of_short_documents_is_sampled_to_the_end():
         assert kinds(50, other) == (3, 0, 97)
     assert kinds(50, size(20_000, whole=False)) == (3, 0, 97)
     assert kinds(1000, size(20_000)) == (1, 100, 20)
-    assert schedule.make_plan(9, size(900_000), None, 0.0, (False, False)).n_batches == 1098
+    assert schedule.make_schedule(9, size(900_000), None, 0.0, (False, False)).n_batches == 1098
 
 
 def test_the_plan_adds_up():
@@ -92,9 +92,9 @@ def test_the_plan_adds_up():
         (1000, 4, (1, 0, 3)),
         (1000, 30, (1, 9, 20)),
     ):
-        plan = schedule.make_plan(n_topics, size(1000), n_sweeps, 0.0, (False, False))
+        plan = schedule.make_schedule(n_topics, size(1000), n_sweeps, 0.0, (False, False))
         assert (plan.online, plan.sampled, plan.cavity) == expected
-    assert schedule.make_plan(10, size(5), None, 0.0, (False, False)).n_batches == 1
+    assert schedule.make_schedule(10, size(5), None, 0.0, (False, False)).n_batches == 1
 
 
 def test_few_topics_go_online_then_cvb0():

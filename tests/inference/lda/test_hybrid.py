@@ -31,7 +31,7 @@ def test_a_step_is_its_twin(scale, again, monkeypatch):
 
 def test_tables_are_built_for_busy_terms_alone():
     tokens, p = tokens_of(batch(1, n_docs=60)), local(burn_in=10)
-    f = hybrid.frozen(start()[0], tokens, p, serial)
+    f = hybrid.freeze_topics(start()[0], tokens, p, serial)
     at, prob, alias = hybrid._tables(f, tokens, 13, serial)
     tally = np.diff(f.by_term.termptr)
     assert 0 < len(prob) == len(alias) == (at >= 0).sum() <= len(tally)

@@ -131,7 +131,7 @@ def test_starts_from_a_point_estimate():
     twin = lda.start_expected(*chain.tokens, rows, n_dk, ALPHA.astype(np.float32), 6)
     np.testing.assert_array_equal(state[:, 0], twin)
     assert np.isin(state[:9], state[:9, 0]).all()
-    under = sampler.start_under(chain, rows, ALPHA, 0, serial)
+    under = sampler.start_from_topics(chain, rows, ALPHA, 0, serial)
     assert under.shape == (4009, 1)
     assert under.max() < 3
 
@@ -140,7 +140,7 @@ def test_sampled_counts_have_the_exact_mean():
     """E[n_d] under fixed topics, by enumeration of a document, against the mean of many draws."""
     chain = make_chain(7, lengths=(4, 0, 3))
     rows = np.random.default_rng(1).dirichlet(np.ones(3), N_TERMS).astype(np.float32)
-    draws = fold_in.sampled_counts(rows, ALPHA, chain.tokens, chain.ids, 7, 20_000, 20, serial)
+    draws = fold_in.draw_counts(rows, ALPHA, chain.tokens, chain.ids, 7, 20_000, 20, serial)
     np.testing.assert_array_equal(draws.sum(axis=2), np.tile([4, 0, 3], (20_000, 1)))
     for d, span in enumerate(lda.spans(chain.tokens.indptr)):
         states = list(np.ndindex(*[3] * len(span)))

@@ -29,14 +29,14 @@ def batch(seed, n_docs=6, fractional=False):
 
 
 def local(step=1, burn_in=2, n_samples=3):
-    return stream.Local(ALPHA, BETA, burn_in, n_samples, 9, step)
+    return stream.BatchSettings(ALPHA, BETA, burn_in, n_samples, 9, step)
 
 
 def start(scale=1.0, seed=0):
     """Global counts, and the same written out in double precision."""
     raw = np.random.default_rng(seed).gamma(1.0, 3.0, (N_TERMS, 3)).astype(np.float32)
     written = scale * raw.astype(np.float64)
-    return stream.Global(raw, scale, written.sum(axis=0)), written
+    return stream.StreamCounts(raw, scale, written.sum(axis=0)), written
 
 
 def stepped(kind, g, X, p, rho, gain, each=serial):
@@ -79,7 +79,7 @@ def test_a_small_factor_is_multiplied_in(kind):
     X, outcome = batch(5), []
     for scale in (1.2e-6, 0.5):  # 1.2e-6 falls under the threshold in this step
         raw = np.random.default_rng(0).gamma(1.0, 3.0, (N_TERMS, 3)) / scale
-        g = stream.Global(raw.astype(np.float32), scale, scale * raw.sum(axis=0))
+        g = stream.StreamCounts(raw.astype(np.float32), scale, scale * raw.sum(axis=0))
         outcome.append(stepped(kind, g, X, local(), 0.3, 2.0)[0])
     folded, plain = outcome
     assert folded.scale == 1.0

@@ -133,9 +133,9 @@ def test_sampled_counts_are_keyed_by_the_names_of_documents():
     shared = (3, 4, 2, serial)  # seed, samples, burn-in
 
     def draw(tokens, ids, seed=3, n_samples=4, burn_in=2, each=serial):
-        return fold_in.sampled_counts(phi, ALPHA, tokens, ids, seed, n_samples, burn_in, each)
+        return fold_in.draw_counts(phi, ALPHA, tokens, ids, seed, n_samples, burn_in, each)
 
-    whole = fold_in.sampled_counts(phi, ALPHA, tokens, ids, *shared)
+    whole = fold_in.draw_counts(phi, ALPHA, tokens, ids, *shared)
     assert whole.shape == (4, 9, 3)
     np.testing.assert_array_equal(whole.sum(axis=2), np.tile(X.sum(axis=1), (4, 1)))
     np.testing.assert_array_equal(draw(tokens, ids, each=backwards), whole)
@@ -152,7 +152,7 @@ def test_sampled_counts_are_their_twin():
     tokens, ids = documents.tokens_of(pairs(X)), documents.content_ids(pairs(X))
     a32 = ALPHA.astype(np.float32)
     z = lda.start_docs(*tokens, ids, phi, a32, 3, 6, 0)
-    got = fold_in.sampled_counts(phi, ALPHA, tokens, ids, 3, 3, 1, serial)
+    got = fold_in.draw_counts(phi, ALPHA, tokens, ids, 3, 3, 1, serial)
     for sweep in range(1, 5):
         z = lda.fixed_sweep(z, *tokens, ids, phi, a32, 3, 6, sweep)
         if sweep > 1:
@@ -164,11 +164,11 @@ def test_proportions_are_drawn_around_their_mean():
     X = matrix(7)
     n_dk = np.random.default_rng(0).multinomial(20, [0.2, 0.5, 0.3], (2000, 9)).astype(np.float32)
     ids = documents.content_ids(pairs(X))
-    theta = fold_in.drawn_proportions(n_dk, ALPHA, ids, 1, backwards)
+    theta = fold_in.draw_proportions(n_dk, ALPHA, ids, 1, backwards)
     assert theta.shape == n_dk.shape
     np.testing.assert_allclose(theta.sum(axis=2), 1.0)
     np.testing.assert_allclose(theta.mean(axis=0), proportions(n_dk, ALPHA).mean(axis=0), atol=0.02)
-    np.testing.assert_array_equal(theta, fold_in.drawn_proportions(n_dk, ALPHA, ids, 1, serial))
+    np.testing.assert_array_equal(theta, fold_in.draw_proportions(n_dk, ALPHA, ids, 1, serial))
 
 
 @pytest.mark.parametrize(("mean", "sharp"), list(itertools.product([0.8, 5.0], [0.1, 1.0])))

@@ -9,12 +9,12 @@ from tests.reference import growing, margin
 
 from bayou.inference.margin import growing as growing_chain
 from bayou.inference.margin import growth, online, online_state, online_stream, stream_growth
-from bayou.inference.margin.growth import SPARE, Growth
+from bayou.inference.margin.growth import SPARE, TopicGrowth
 from bayou.inference.margin.passive_aggressive import Examples
 from bayou.kernels.margin import response
 from bayou.run.shards import Workers
 
-BY = Growth(1.5, 1.2, 40, 1.0)
+BY = TopicGrowth(1.5, 1.2, 40, 1.0)
 long_chain = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="a long chain")
 
 
@@ -209,7 +209,7 @@ def test_numbers_are_learned_from():
 @long_chain
 def test_one_round_over_everything_is_the_batch_posterior():
     """|B| = D, one round: Delta and tables of a topic from before are expectations over all partitions."""
-    by, beta, c = Growth(1.4, 1.3, 30, 0.0), 0.5, 1.7
+    by, beta, c = TopicGrowth(1.4, 1.3, 30, 0.0), 0.5, 1.7
     settings = growing_how(
         by=by, beta=beta, width=1.2, n_rounds=1, n_sweeps=20_000, burn_in=100, idf=False, variance=1.6,
     )  # fmt: skip
@@ -263,7 +263,7 @@ def chain_start(chain, by, n_topics=2):
 
 def chain_distance(given, n_sweeps):
     """Fixed (omega, kappa): a cost of zero leaves them alone. Weights and their level are drawn."""
-    by, beta = Growth(1.4, 1.3, 30, 0.0), 0.5
+    by, beta = TopicGrowth(1.4, 1.3, 30, 0.0), 0.5
     omega, kappa = np.array([2.9, 0.8]), np.array([2.5, -1.9])
     chain = chain_of(given, np.zeros((2, 1)), np.zeros((2, 1)))
     state = chain_start(chain, by)
@@ -304,7 +304,7 @@ def test_a_chain_keeps_its_books():
     rng = np.random.default_rng(0)
     given = corpus((6, 0, 9, 4), rng.integers(0, 5, 19), 5)
     y = rng.choice([-1.0, 1.0], (4, 3))
-    chain, by = chain_of(given, np.full((4, 3), 1.5), y), Growth(2.0, 3.0, 30, 0.0)
+    chain, by = chain_of(given, np.full((4, 3), 1.5), y), TopicGrowth(2.0, 3.0, 30, 0.0)
     state, numbers = chain_start(chain, by, 3), []
     for step in range(40):
         before = state.n_born
@@ -335,7 +335,7 @@ def test_a_chain_keeps_its_books():
 
 def test_one_sweep_of_the_stream_is_one_of_the_chain():
     """The same tokens, topics, sticks and keys: one kernel draws for both."""
-    by = Growth(1.4, 1.3, 30, 0.0)
+    by = TopicGrowth(1.4, 1.3, 30, 0.0)
     chain = chain_of(SIX, np.zeros((2, 1)), np.zeros((2, 1)))
     state = chain_start(chain, by)
     z = state.z.copy()

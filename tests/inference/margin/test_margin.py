@@ -23,7 +23,7 @@ TOY_TASKS = {
 
 def begin(corpus, task, seed=1, **kind):
     chain = margin.chain(corpus, task, **kind)
-    prior = parts.Prior(np.asarray(corpus[3]), corpus[4])
+    prior = parts.MarginPrior(np.asarray(corpus[3]), corpus[4])
     return chain, prior, parts.start(chain, prior, seed, margin.serial)
 
 

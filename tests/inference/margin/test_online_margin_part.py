@@ -5,7 +5,7 @@ import pytest
 from tests.reference.online_margin import Enumerated
 
 from bayou.inference.margin import online, online_state, online_stream, rounds
-from bayou.inference.margin.online_state import How
+from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.inference.margin.passive_aggressive import Examples
 from bayou.kernels.margin import response
 from bayou.run.shards import Workers
@@ -20,7 +20,7 @@ def how(gibbs=True, **changes):
         "n_rounds": 2, "n_sweeps": 3, "burn_in": 1, "ghosts": 1.0, "decay": 1.0, "tf": "none",
         "idf": True,
     }  # fmt: skip
-    return How(**{**plain, **changes})
+    return OnlineMarginSettings(**{**plain, **changes})
 
 
 def documents(n_docs=20, n_tasks=3, seed=0, numbers=False):
@@ -160,7 +160,7 @@ def test_decay_scales_what_was_known_and_leaves_the_prior():
     settings = how(variance=2.0)
     state = learn(settings)
     with Workers(1) as workers:
-        less = online.faded(state, 0.25, settings, workers.each)
+        less = online.fade_state(state, 0.25, settings, workers.each)
     assert less.scale * 1.0 == 0.25
     assert np.allclose(less.topic, 0.25 * state.topic)
     prior = np.eye(N_TOPICS) / 2.0

@@ -28,7 +28,7 @@ def streamed(zbar, y, settings, size, weight=None):
             else:
                 state = state._replace(yes=(y[: lo + size] > 0).sum(axis=0).astype(float))
             scores = online_refit.score(state, zbar[at], settings, workers.each)
-            lesson = online_refit.Lesson(zbar[at], y[at], weight[at])
+            lesson = online_refit.RefitBatch(zbar[at], y[at], weight[at])
             state = online_refit.learn(state, lesson, scores, settings, workers.each)
         return state, online_refit.weights(state, settings, workers.each)
 

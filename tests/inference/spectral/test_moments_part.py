@@ -117,11 +117,11 @@ def test_no_alpha_is_the_single_topic_model():
 def test_shards_add_up():
     basis = RNG.normal(size=(5, 3))
     whole = sums_of(COUNTS, basis)
-    both = moments.merged(sums_of(COUNTS[:6], basis), sums_of(COUNTS[6:], basis))
+    both = moments.merge_sums(sums_of(COUNTS[:6], basis), sums_of(COUNTS[6:], basis))
     for got, expected in zip(both, whole, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-15)
     with pytest.raises(ValueError, match="same basis"):
-        moments.merged(whole, sums_of(COUNTS, basis + 1))
+        moments.merge_sums(whole, sums_of(COUNTS, basis + 1))
 
 
 def test_any_basis_of_the_same_space_gives_the_same_topics():

@@ -17,7 +17,7 @@ def documents(lo, hi):
 def sample(ends, size, seed):
     kept = reservoir.none()
     for lo, hi in pairwise(ends):
-        kept = reservoir.sampled(kept, documents(lo, hi), size, seed)
+        kept = reservoir.sample_pairs(kept, documents(lo, hi), size, seed)
     return kept
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from bayou.inference.tracking import change, evidence
-from bayou.inference.tracking.lineage import Measured
+from bayou.inference.tracking.lineage import TopicMeasures
 
 P = SimpleNamespace(min_tokens=50, level=0.05)
 
@@ -21,7 +21,7 @@ def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     )  # fmt: skip
     every = np.append(share, spare)
     none = np.zeros((0, n + 1), np.float32), np.zeros(0, np.int64), 0
-    seen = Measured(*none, 1000 * every, every, every, 1.05 * every)
+    seen = TopicMeasures(*none, 1000 * every, every, every, 1.05 * every)
     odds = np.log(every.clip(1e-4) / (1 - every)), np.full(n + 1, 1e-3)
     return evidence._share_p(state, seen, odds, 1000 * share, P)[1].tolist()
 
@@ -48,42 +48,42 @@ def test_a_fall_is_none_if_spare_topics_may_have_the_tokens():
 
 def test_what_was_not_tested_stays_as_it_was():
     nan, n = np.nan, 3
-    state = evidence.State(**dict.fromkeys(evidence.State._fields))
+    state = evidence.TrackerState(**dict.fromkeys(evidence.TrackerState._fields))
     state = state._replace(
         ids=np.arange(n), alarmed=np.array([1, 1, 0]), leaning=np.array([-1, 1, 1]),
         ratios=np.zeros(0), swings=np.zeros(0), surprise=np.zeros(0),
     )  # fmt: skip
     drift = change.Drift(*np.zeros((4, n)))
-    found = evidence.Judged(
+    found = evidence.SliceEvidence(
         drift=drift, expected=np.ones(n), p_drift=np.array([nan, 0.5, 0.001]),
         drifted=np.array([False, False, True]), is_new=np.zeros(n, bool),
         p_share=np.array([0.5, nan, 0.5]), swung=np.zeros(n, np.int64), p_terms=np.ones(2),
         emerged=np.zeros(2, bool), surprise=np.full(2, nan), p_surprise=nan, burst=1.0,
         ratios=np.zeros(0), swings=np.zeros(0),
     )  # fmt: skip
-    after = evidence.noted(state, found, 0.3)
+    after = evidence.record_scores(state, found, 0.3)
     assert after.alarmed.tolist() == [1, 0, 1]
     assert after.leaning.tolist() == [0, 1, 0]
 
 
 def test_surprising_documents_are_no_news_where_there_were_as_many_before():
     nan, n = np.nan, 3
-    state = evidence.State(**dict.fromkeys(evidence.State._fields))
+    state = evidence.TrackerState(**dict.fromkeys(evidence.TrackerState._fields))
     state = state._replace(
         ids=np.arange(n), alarmed=np.zeros(n, int), leaning=np.zeros(n, int), ratios=np.zeros(0),
         swings=np.zeros(0), surprise=np.zeros(0),
     )  # fmt: skip
-    found = evidence.Judged(**dict.fromkeys(evidence.Judged._fields))._replace(
+    found = evidence.SliceEvidence(**dict.fromkeys(evidence.SliceEvidence._fields))._replace(
         p_drift=np.full(n, nan), drifted=np.zeros(n, bool), p_share=np.full(n, nan),
         swung=np.zeros(n, int), emerged=np.zeros(2, bool), ratios=np.zeros(0), swings=np.zeros(0),
     )  # fmt: skip
     assert evidence.surprising(state) == evidence.UPPER
     scores = np.linspace(5.0, 7.0, 101)
     for _ in range(6):  # all documents of a slice are more surprising than those of the one before
-        state = evidence.noted(state, found._replace(surprise=np.append(scores, nan)), 0.5)
+        state = evidence.record_scores(state, found._replace(surprise=np.append(scores, nan)), 0.5)
         scores = scores + 0.5
     assert len(state.surprise) == 2 + evidence.N_RECENT
     assert 0.4 < evidence.surprising(state) < 0.6
     for _ in range(12):  # and then as much as ever
-        state = evidence.noted(state, found._replace(surprise=scores), 0.5)
+        state = evidence.record_scores(state, found._replace(surprise=scores), 0.5)
     assert evidence.surprising(state) < 0.06

@@ -29,7 +29,7 @@ def priors(rng, n_terms=9):
 
 def cut(pairs, known, begin):
     """A slice, with the rows of its terms alone."""
-    here = tracking.here_of(pairs, len(known.rows))
+    here = tracking.slice_documents(pairs, len(known.rows))
     rows = None if begin is None else begin[here.terms]
     return here, known._replace(rows=known.rows[here.terms]), rows
 
@@ -40,10 +40,10 @@ def test_a_pass_is_the_dense_one_sided_cvb0_under_its_priors():
     n_dk = rng.gamma(1.0, 2.0, (12, 3)).astype(np.float32)
     n_vk = rng.gamma(1.0, 2.0, (9, 3)).astype(np.float32)
     (batch,) = em.make_batches(pairs, 1, 9)
-    work = cvb0.Work(pairs, batch, em.make_scratch([batch], 3), n_dk.copy())
+    work = cvb0.PassWorkspace(pairs, batch, em.make_scratch([batch], 3), n_dk.copy())
     with Workers(1) as workers:
         single = known.rows.astype(np.float32)
-        got = cvb0._pass(work, *cvb0._smoothed(n_vk, known, single), ALPHA, workers.each)
+        got = cvb0._pass(work, *cvb0._smooth_counts(n_vk, known, single), ALPHA, workers.each)
     docs, terms = twin.cavity_under(X.astype(float), n_dk, tracking.topic_rows(n_vk, known), ALPHA)
     there = X.sum(axis=1) > 0
     np.testing.assert_allclose(work.docs[there], docs[there], rtol=2e-4, atol=1e-5)
@@ -58,8 +58,8 @@ def learned(monkeypatch, n_threads=1, **constants):
     X = csr_array(rng.poisson(0.6, (90, 40)).astype(np.float32))
     memory = rng.dirichlet(np.ones(40), 3).T.astype(np.float32)
     known = tracking.make_prior(memory, np.array([np.inf, 5.0, 50.0]), 0.2, np.arange(3) < 1)
-    here = tracking.here_of(documents.pairs_of(X), 40)
-    how = tracking.How(ALPHA, 4, 0, "fast", True)
+    here = tracking.slice_documents(documents.pairs_of(X), 40)
+    how = tracking.TrackingSettings(ALPHA, 4, 0, "fast", True)
     with Workers(n_threads) as workers:
         return cvb0.infer(here, known, how, memory, 5, workers.each)
 
@@ -107,7 +107,7 @@ def test_every_token_is_counted_once_and_terms_that_are_not_there_not_at_all(beg
     X, pairs, rng = slice_of()
     known = tracking.flat_prior(9, 3, 0.1) if begin == "noise" else priors(rng)
     rows = None if begin == "noise" else (known.rows / known.mass).astype(np.float32)
-    how = tracking.How(ALPHA, 3, 0, "fast", True)
+    how = tracking.TrackingSettings(ALPHA, 3, 0, "fast", True)
     with Workers(1) as workers:
         gone = known.rows[4] - np.where(known.gain > 0, known.beta, 0.0)
         here, known, rows = cut(pairs, known, rows)
@@ -130,7 +130,7 @@ def test_several_topics_that_know_nothing_become_different():
     known = tracking.flat_prior(9, 3, 0.1)
     begin = np.full((9, 3), 1 / 9, np.float32)
     with Workers(1) as workers:
-        how = tracking.How(ALPHA, 5, 0, "fast", False)
+        how = tracking.TrackingSettings(ALPHA, 5, 0, "fast", False)
         found, _ = cvb0.infer(*cut(pairs, known, begin)[:2], how, begin[1:], 5, workers.each)
     gap = np.abs(found.term_topic[:, 0] - found.term_topic[:, 1]).sum()
     assert gap > 0.2 * X.sum() / 3
@@ -146,12 +146,12 @@ def test_beta_is_learned_beside_a_memory(strength):
         memory.astype(np.float32), np.full(15, strength), 0.5, np.zeros(15, bool)
     )
     for _ in range(60):
-        known = tracking.learned(known, counts, 300)
+        known = tracking.estimate_beta(known, counts, 300)
     assert known.beta == pytest.approx(0.08, rel=0.15)
     if not strength:
         alone = 0.5
         for _ in range(60):
-            alone = prior.learned_beta(alone, counts)
+            alone = prior.estimate_beta(alone, counts)
         assert known.beta == pytest.approx(alone)
 
 

@@ -20,7 +20,7 @@ def test_strength_is_recovered_by_its_evidence(strength):
     known = rng.dirichlet(np.full(400, 0.1), 20).T
     rows = np.array([rng.dirichlet(strength * m + 1e-3) for m in known.T])
     counts = np.array([rng.multinomial(4000, row) for row in rows]).T
-    found = memory.estimated_strength(counts.astype(np.float32), known.astype(np.float32), 1e-3)
+    found = memory.estimate_strength(counts.astype(np.float32), known.astype(np.float32), 1e-3)
     assert found == pytest.approx(strength, rel=0.15)
 
 
@@ -33,15 +33,15 @@ def test_weight_is_the_share_of_memory():
 def every_term(n_terms):
     """A slice that has all terms of the model, one document each."""
     ends, terms = np.arange(n_terms + 1), np.arange(n_terms, dtype=np.int32)
-    return prior.here_of(Pairs(ends, terms, np.ones(n_terms, np.float32)), n_terms)
+    return prior.slice_documents(Pairs(ends, terms, np.ones(n_terms, np.float32)), n_terms)
 
 
 def test_learning_beta_needs_room_for_cells_and_not_for_tokens():
     counts, known = np.full((6, 2), 2e6, np.float32), prior.flat_prior(6, 2, 0.1)
-    prior.learned(known, np.ones((6, 2), np.float32), 6)  # compiled before it is measured
+    prior.estimate_beta(known, np.ones((6, 2), np.float32), 6)  # compiled before it is measured
     tracemalloc.start()
     try:
-        prior.learned(known, counts, 6)
+        prior.estimate_beta(known, counts, 6)
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
@@ -77,7 +77,7 @@ def test_what_is_learned_in_the_terms_of_a_slice_is_what_all_terms_would_give():
     counts[[1, 4]] = 0
     there = np.array([0, 2, 3, 5, 6])
     pairs = Pairs(np.array([0, 5]), there.astype(np.int32), np.ones(5, np.float32))
-    here, pull = prior.here_of(pairs, 7), np.array([9.0, 2.0])
+    here, pull = prior.slice_documents(pairs, 7), np.array([9.0, 2.0])
     assert here.terms.tolist() == there.tolist()
     assert here.place.tolist() == [0, -1, 1, 2, -1, 3, 4]
     whole = prior.make_prior(known, pull, 0.1, np.zeros(2, bool))
@@ -89,8 +89,8 @@ def test_what_is_learned_in_the_terms_of_a_slice_is_what_all_terms_would_give():
     np.testing.assert_allclose(prior.topic_rows(counts[there], part), all_of[there], rtol=1e-6)
     rows = memory.all_rows(counts[there], here, known, pull, 0.1, np.ones(2))
     np.testing.assert_allclose(rows, all_of, rtol=1e-6)
-    assert prior.learned(part, counts[there], 7).beta == pytest.approx(
-        prior.learned(whole, counts, 7).beta
+    assert prior.estimate_beta(part, counts[there], 7).beta == pytest.approx(
+        prior.estimate_beta(whole, counts, 7).beta
     )
     np.testing.assert_array_equal(here.spread(counts[there]), counts)
 
@@ -101,7 +101,7 @@ def test_a_memory_is_worth_what_it_has_earned():
         *(np.array(v) for v in ([0.02, 0.05, 0.3, np.nan], [0.02] * 4, [0.1] * 4, [0.1] * 4))
     )
     state = SimpleNamespace(doubt=np.full(4, 1 / 4000), strength=77.0)
-    worth = evidence.pooled(state, SimpleNamespace(drift=drift), np.full(4, 1000.0))
+    worth = evidence.memory_weights(state, SimpleNamespace(drift=drift), np.full(4, 1000.0))
     assert worth[0] == pytest.approx(4000.0), "no more divergence than a sample of 1000 has"
     assert worth[1] == pytest.approx(1000 * 0.02 / (0.02 / 4 + 0.05 - 0.025))
     assert worth[0] > worth[1] > worth[2] > 0
@@ -208,7 +208,7 @@ def test_errors_of_shares_are_those_of_documents_drawn_anew():
 def test_parts_of_the_divergence_are_told_by_word():
     memory = np.array([0.5, 0.3, 0.1, 0.1])
     counts = np.array([10.0, 60.0, 20.0, 10.0])
-    gained, lost = change.explained(counts, memory)
+    gained, lost = change.divergence_terms(counts, memory)
     assert gained.tolist() == [1, 2]
     assert lost.tolist() == [0]
     assert jsd(counts / 100, memory) > 0
@@ -247,11 +247,11 @@ def test_a_memory_is_worth_what_terms_like_it_show():
 
 
 def test_false_discoveries():
-    assert change.rejected(np.array([0.001, 0.04, 0.03, np.nan, 0.5]), 0.05).tolist() == [
+    assert change.reject_hypotheses(np.array([0.001, 0.04, 0.03, np.nan, 0.5]), 0.05).tolist() == [
         True, False, False, False, False,
     ]  # fmt: skip
-    assert change.rejected(np.array([0.01, 0.02, 0.03]), 0.05).all()
-    assert not change.rejected(np.full(3, np.nan), 0.05).any()
+    assert change.reject_hypotheses(np.array([0.01, 0.02, 0.03]), 0.05).all()
+    assert not change.reject_hypotheses(np.full(3, np.nan), 0.05).any()
 
 
 def test_quantiles_of_what_stands_in_order():
@@ -285,9 +285,9 @@ def test_terms_and_topics_come_and_go():
     assert more.ids.tolist() == [0, 1, 2, 7]
     np.testing.assert_allclose(more.past[0, :, 3], 1 / 14)
     assert slots.take_topics(more, np.array([3])).ids.tolist() == [7]
-    kept = slots.archived(more, 3)
+    kept = slots.archive_topic(more, 3)
     assert kept.archive_ids.tolist() == [7]
-    assert slots.drop_archived(kept, 0).archive.shape == (14, 0)
+    assert slots.drop_archive_entry(kept, 0).archive.shape == (14, 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -299,7 +299,7 @@ def test_what_falls_at_a_rate_is_what_the_definition_says(seed):
     known = np.sort(p[np.isfinite(p)])
     under = known[known <= 0.1 * np.arange(1, len(known) + 1) / len(known)]
     most = under.max() if len(under) else -1.0
-    np.testing.assert_array_equal(change.rejected(p, 0.1), p <= most)
+    np.testing.assert_array_equal(change.reject_hypotheses(p, 0.1), p <= most)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])

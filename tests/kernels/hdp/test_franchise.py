@@ -14,7 +14,7 @@ from bayou.kernels.hdp import direct_sweep, split_merge
 from bayou.kernels.hdp import franchise as kernels
 
 DOCS, TERMS, N_TERMS = [0, 0, 0, 1], [0, 1, 0, 1], 3
-PRIOR = franchise.Prior(1.3, 0.8, 0.0, 0.4)
+PRIOR = franchise.FranchisePrior(1.3, 0.8, 0.0, 0.4)
 PITMAN_YOR = PRIOR._replace(discount=0.3)
 long_chain = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="a long chain")
 
@@ -201,7 +201,7 @@ def test_every_kind_of_move_is_tried(kind):
 @pytest.mark.parametrize("kind", ["tables", "alias", "direct"])
 def test_without_terms_to_tell_topics_apart_tables_are_those_of_the_prior(kind):
     """One term only: the words say nothing, and E[tables] = sum_i b1 / (b1 + i)."""
-    prior = franchise.Prior(2.0, 1.0, 0.0, 0.5)
+    prior = franchise.FranchisePrior(2.0, 1.0, 0.0, 0.5)
     docs = [0] * 12 + [1] * 5
     corpus = corpus_of(docs, [0] * 17, 1, prior, kind)
     chain = franchise.start(corpus, 2, prior, 1)
@@ -223,7 +223,7 @@ def test_without_terms_to_tell_topics_apart_tables_are_those_of_the_prior(kind):
 
 @long_chain
 def test_births_and_deaths_keep_all_mass():
-    prior = franchise.Prior(3.0, 40.0, 0.0, 0.01)  # topics galore
+    prior = franchise.FranchisePrior(3.0, 40.0, 0.0, 0.01)  # topics galore
     rng = np.random.default_rng(0)
     docs = np.repeat(np.arange(30), 12).tolist()
     corpus = corpus_of(docs, rng.integers(0, 50, 360).tolist(), 50, prior, "alias")
@@ -248,7 +248,7 @@ def test_births_and_deaths_keep_all_mass():
 
 
 def test_slots_that_nobody_uses_are_given_back():
-    prior = franchise.Prior(1.0, 0.1, 0.0, 0.5)
+    prior = franchise.FranchisePrior(1.0, 0.1, 0.0, 0.5)
     corpus = corpus_of([0] * 40, [0] * 40, 2, prior, "tables")
     chain = franchise.start(corpus, 30, prior, 1)
     chain.z[:] = 0
@@ -297,7 +297,7 @@ def counts_for(z, tokens, n_slots):
 def test_more_tables_than_ratios_are_tabulated_at_first(discount):
     """A large concentration seats nearly everybody alone: the tables are those of the prior all the same."""
     terms = np.zeros(300, int)
-    prior = franchise.Prior(400.0, 1.0, discount, 0.5)
+    prior = franchise.FranchisePrior(400.0, 1.0, discount, 0.5)
     corpus = corpus_of(np.zeros(300, int), terms, 1, prior, "tables")
     chain = franchise.start(corpus, 1, prior, 5)
     ratios, factors = franchise.stirling(chain, corpus, discount)

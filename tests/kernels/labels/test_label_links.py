@@ -13,7 +13,7 @@ from tests.kernels.labels.test_label_sweep import (
 from tests.reference import labels as twin
 from tests.reference.lda import Stream, pick
 
-from bayou.inference.labels import allowed as part
+from bayou.inference.labels import assignments as part
 from bayou.kernels.labels import links
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from tests.reference import labels as twin
 
-from bayou.inference.labels import allowed as part
+from bayou.inference.labels import assignments as part
 from bayou.run.shards import Workers
 
 long_chain = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="a long chain")
@@ -28,7 +28,7 @@ def laid_out(docs=DOCS, n_terms=N_TERMS, n_labels=N_LABELS):
 def prior_of(greedy=False, boost=0.0, alpha=None, beta=0.1, n_terms=N_TERMS, n_labels=N_LABELS):
     alpha = np.array([0.3, 1.1, 0.7][:n_labels]) if alpha is None else np.asarray(alpha, float)
     ones = np.ones(n_labels)
-    return part.Prior(beta * ones, beta * n_terms * ones, ones, alpha, boost, greedy)
+    return part.LabelPrior(beta * ones, beta * n_terms * ones, ones, alpha, boost, greedy)
 
 
 def label_of(data, z):
@@ -109,7 +109,7 @@ def test_given_terms_stay():
     data = part.prepare(counts, csr_array(np.ones((2, 3))), given)
     ones = np.ones(3)
     known = np.array([0.0, 1.0, 0.0])
-    prior = part.Prior(0.1 * (1 - known), 0.4 * (1 - known), 1 - known, ones, 0.0, False)
+    prior = part.LabelPrior(0.1 * (1 - known), 0.4 * (1 - known), 1 - known, ones, 0.0, False)
     z = part.start_chain(data, 0)
     chain = part.chain_counts(z, np.zeros(len(data.cell_labels), np.float32), data, prior)
     soft = part.soft_counts(part.start_soft(data, 3, 0, EACH), data, prior, EACH)
@@ -127,9 +127,9 @@ def test_given_terms_stay():
 def test_documents_may_use_their_labels_and_the_free_topics():
     indicator = csr_array(np.array([[1, 0], [0, 0], [0, 1]]))
     known = np.array([True, False, True])
-    rows = part.allowed(indicator, known, 2).toarray()
+    rows = part.allowed_labels(indicator, known, 2).toarray()
     assert rows.tolist() == [[1, 0, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]]
-    assert part.own(indicator).toarray().tolist() == [[1, 0], [0, 0], [0, 1]]
+    assert part.own_labels(indicator).toarray().tolist() == [[1, 0], [0, 0], [0, 1]]
 
 
 def test_cells_are_where_terms_and_labels_meet():

@@ -84,7 +84,7 @@ def test_whole_chain_reaches_the_posterior_with_roots_summed_out():
             for z in states
         ]
     )
-    chain = stacked.Chain(
+    chain = stacked.StackedChain(
         np.zeros(3, np.uint16), *counted(np.zeros(3, int)), Level(G, b1, b0), Level(H, c1, c0)
     )
     seen, n = Counter(), 40_000
@@ -123,10 +123,12 @@ def test_tables_are_between_one_and_the_tokens():
 def test_roots_follow_tables_and_concentrations_are_learned():
     level = roots.start(3, None, None)
     tables, per_place, sizes = np.array([400, 40, 0]), np.full(44, 10), np.full(44, 30)
-    found = [roots.redrawn(level, tables, per_place, sizes, (True, True), 1, s) for s in range(300)]
+    found = [
+        roots.redraw_level(level, tables, per_place, sizes, (True, True), 1, s) for s in range(300)
+    ]
     assert np.mean([one.root for one in found], axis=0) == pytest.approx(
         [0.908, 0.091, 0.001], abs=0.01
     )
     assert all(one.below > 0 and one.above > 0 for one in found)
-    still = roots.redrawn(level, tables, per_place, sizes, (False, False), 1, 0)
+    still = roots.redraw_level(level, tables, per_place, sizes, (False, False), 1, 0)
     assert (still.below, still.above) == (level.below, level.above)

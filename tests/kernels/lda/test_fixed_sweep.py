@@ -99,7 +99,7 @@ def test_starts_are_their_twins(n_topics, n_terms):
     np.testing.assert_array_equal(z, lda.start_uniform(indptr, n_topics, 9))
     shape = (n_docs, n_topics)
     doc_topic = np.random.default_rng(1).gamma(1.0, 2.0, shape).astype(np.float32)
-    fixed_sweep.start_expected(z, tokens, 0, n_docs, rows, doc_topic, alpha, 9)
+    fixed_sweep.start_from_counts(z, tokens, 0, n_docs, rows, doc_topic, alpha, 9)
     twin = lda.start_expected(indptr, terms, rows, doc_topic, alpha, 9)
     np.testing.assert_array_equal(z, twin)
 

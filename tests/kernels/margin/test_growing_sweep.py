@@ -8,7 +8,7 @@ from tests.reference.franchise import stirling
 
 from bayou.inference.lda.documents import Tokens
 from bayou.inference.margin import growth
-from bayou.inference.margin.growth import Growth
+from bayou.inference.margin.growth import TopicGrowth
 from bayou.kernels.margin import growing_sweep
 
 NONE = np.empty((0, 0, 0), np.float32)
@@ -56,7 +56,7 @@ def check_sound(live, by):
 
 @pytest.mark.parametrize("n_spread", [0, 1, 2])
 def test_sweep_is_its_twin_draw_for_draw(n_spread):
-    rng, by = np.random.default_rng(n_spread), Growth(1.3, 1.7, 9, 0.0)
+    rng, by = np.random.default_rng(n_spread), TopicGrowth(1.3, 1.7, 9, 0.0)
     given = corpus((5, 1, 0, 7, 4), rng.integers(0, 6, 17), 6)
     tables, beta = np.array([2.0, 0.0, 0.7, 0.0]), 0.4
     delta = np.full((6, 4), beta)
@@ -84,7 +84,7 @@ def test_sweep_is_its_twin_draw_for_draw(n_spread):
 
 def test_births_and_deaths_conserve():
     """Over many sweeps, with tables and sticks redrawn; topics are born and die all the time."""
-    rng, by = np.random.default_rng(3), Growth(3.0, 4.0, 12, 0.0)
+    rng, by = np.random.default_rng(3), TopicGrowth(3.0, 4.0, 12, 0.0)
     given = corpus((6, 3, 8), rng.integers(0, 5, 17), 5)
     live = live_of(given, np.zeros(17, np.uint16), [0.0], np.zeros((5, 0)), 0.3, by)
     sizes = set()
@@ -102,7 +102,7 @@ def test_births_and_deaths_conserve():
 
 
 def test_at_the_ceiling_nobody_is_born():
-    rng, by = np.random.default_rng(4), Growth(5.0, 5.0, 2, 0.0)
+    rng, by = np.random.default_rng(4), TopicGrowth(5.0, 5.0, 2, 0.0)
     given = corpus((9,), rng.integers(0, 5, 9), 5)
     z = rng.integers(0, 2, 9).astype(np.uint16)
     live = live_of(given, z, [1.0, 1.0], np.full((5, 2), 0.5), 0.3, by)
@@ -113,7 +113,7 @@ def test_at_the_ceiling_nobody_is_born():
 
 
 def test_topics_known_before_survive_without_tokens():
-    by = Growth(2.0, 1.0, 30, 0.0)
+    by = TopicGrowth(2.0, 1.0, 30, 0.0)
     one, z = corpus((1,), [0], 3), np.zeros(1, np.uint16)
     live = live_of(one, z, [3.0, 4.0], np.full((3, 2), 1.0), 0.2, by)
     assert live.roots.in_use[:2].all()
@@ -126,7 +126,7 @@ def test_topics_known_before_survive_without_tokens():
 
 def test_tables_have_the_law_of_their_stirling_numbers():
     """One document of six tokens in one topic, P(s) ~ S(6, s) mass^s; and the expectation."""
-    by, n = Growth(2.5, 1.0, 3, 0.0), 6
+    by, n = TopicGrowth(2.5, 1.0, 3, 0.0), 6
     same, z = corpus((n,), [0] * n, 2), np.zeros(n, np.uint16)
     live = live_of(same, z, [0.0], np.zeros((2, 0)), 0.2, by)
     live.roots.stick[0] = 0.6
@@ -139,7 +139,7 @@ def test_tables_have_the_law_of_their_stirling_numbers():
 
 
 def test_sticks_have_the_moments_of_their_dirichlet_law():
-    by = Growth(2.0, 1.5, 5, 0.0)
+    by = TopicGrowth(2.0, 1.5, 5, 0.0)
     four, z = corpus((4,), [0, 1, 0, 1], 2), np.array([0, 0, 1, 1], np.uint16)
     live = live_of(four, z, [0.0, 0.0], np.zeros((2, 0)), 0.2, by)
     weights = np.array([2.0, 0.4, 0.0, 0.0, 0.0])
@@ -187,7 +187,7 @@ def distance(found, states, law):
 
 def prior_case(given, n_sweeps):
     """No labels, nothing known before."""
-    by, beta, none = Growth(1.4, 1.3, 30, 0.0), 0.5, np.zeros((given[3], 0))
+    by, beta, none = TopicGrowth(1.4, 1.3, 30, 0.0), 0.5, np.zeros((given[3], 0))
     states = growing.partitions(len(given[1]), 0)
     law = growing.law([
         growing.log_topics(z, given[0], by.alpha, by.gamma, [])
@@ -201,7 +201,7 @@ def prior_case(given, n_sweeps):
 def margin_case(given, n_sweeps, kept=True):
     """A topic known before, labels at c = 1.7, and weights that are known up to a covariance."""
     rng = np.random.default_rng(5)
-    by, beta, variance, c = Growth(1.4, 1.3, 30, 0.0), 0.5, 1.6, 1.7
+    by, beta, variance, c = TopicGrowth(1.4, 1.3, 30, 0.0), 0.5, 1.6, 1.7
     delta, tables = beta + rng.gamma(1.0, size=(given[3], 1)), [2.2]
     mean, spread = np.array([0.9]), np.array([[0.5]])
     aug, y = np.array([0.8, 2.1]), np.array([1.0, -1.0])

@@ -128,12 +128,12 @@ def test_an_expected_sweep_is_its_twin_draw_for_draw(fixed):
     chain = sampler.make_chain(Tokens(indptr, terms), 7, 5)
     for step in range(3):
         with Workers(1) as workers:
-            known = tracking.Prior(prior, mass, gain, 0.1)
+            known = tracking.SlicePrior(prior, mass, gain, 0.1)
             single = prior.astype(np.float32)
             rows, own = tracking.standing_rows(z, chain, known, single, workers.each)
         a32 = alpha.astype(np.float32)
         args = (z, (indptr, terms), ids, 0, 5, rows, own, a32, 5, step, n_vk, n_dk)
-        prior_sweep.expected_sweep(*args)
+        prior_sweep.sweep_expectations(*args)
         expected = twin.expected_sweep(
             expected, indptr, terms, alpha, (prior, mass, gain), 5, step, sums
         )
@@ -147,7 +147,7 @@ def test_probabilities_of_a_sweep_have_the_mean_of_its_draws():
     """Over many sweeps from the same tokens both sums agree, and that of probabilities strays less."""
     indptr, terms, z, alpha, prior = corpus(4, lengths=(9, 6, 5))
     chain = sampler.make_chain(Tokens(indptr, terms), 7, 5)
-    known = tracking.Prior(prior, prior.sum(axis=0), np.ones(4), 0.1)
+    known = tracking.SlicePrior(prior, prior.sum(axis=0), np.ones(4), 0.1)
     with Workers(1) as workers:
         rows, own = tracking.standing_rows(z, chain, known, prior.astype(np.float32), workers.each)
     soft, hard = np.zeros((2000, 4)), np.zeros((2000, 4))
@@ -155,7 +155,7 @@ def test_probabilities_of_a_sweep_have_the_mean_of_its_draws():
         one, n_vk, n_dk = z.copy(), np.zeros((7, 4), np.float32), np.zeros((3, 4), np.float32)
         a32 = alpha.astype(np.float32)
         args = (one, (indptr, terms), chain.ids, 0, 3, rows, own, a32, 5, step, n_vk, n_dk)
-        prior_sweep.expected_sweep(*args)
+        prior_sweep.sweep_expectations(*args)
         soft[step], hard[step] = n_dk[0], np.bincount(one[:9], minlength=4)
     error = hard.std(axis=0) / np.sqrt(2000)
     assert (np.abs(soft.mean(axis=0) - hard.mean(axis=0)) < 4 * error).all()
@@ -171,7 +171,7 @@ def test_rows_that_are_smoothed_and_how_far_they_moved():
     np.testing.assert_allclose(rows, gain * counts + prior, rtol=1e-6)
     np.testing.assert_allclose(totals, counts.sum(axis=0), rtol=1e-6)
     gap = float(np.abs(counts - other).sum())
-    assert prior_sweep.moved(counts, other) == pytest.approx(gap, rel=1e-5)
+    assert prior_sweep.total_distance(counts, other) == pytest.approx(gap, rel=1e-5)
 
 
 @pytest.mark.parametrize("beta", [1e-6, 1e-8, 1e-12])
@@ -183,11 +183,11 @@ def test_a_token_is_one_token_where_next_to_nothing_but_itself_speaks_for_its_to
     z[:5] = 0
     chain = sampler.make_chain(Tokens(indptr, terms), 12, 5)
     prior, alpha = np.full((12, n_topics), beta), np.full(n_topics, 0.01, np.float32)
-    known = tracking.Prior(prior, prior.sum(axis=0), np.ones(n_topics), beta)
+    known = tracking.SlicePrior(prior, prior.sum(axis=0), np.ones(n_topics), beta)
     n_vk, n_dk = np.zeros((12, n_topics), np.float32), np.zeros((2, n_topics), np.float32)
     with Workers(1) as workers:
         rows, own = tracking.standing_rows(z, chain, known, prior.astype(np.float32), workers.each)
     args = (z, (indptr, terms), chain.ids, 0, 2, rows, own, alpha, 5, 1, n_vk, n_dk)
-    prior_sweep.expected_sweep(*args)
+    prior_sweep.sweep_expectations(*args)
     np.testing.assert_allclose(n_vk.sum(axis=1), np.ones(12), rtol=1e-5)
     np.testing.assert_allclose(n_dk.sum(axis=1), [6, 6], rtol=1e-5)

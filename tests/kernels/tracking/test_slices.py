@@ -86,7 +86,7 @@ def test_what_is_kept_and_what_is_found_are_mixed_term_by_term():
     memory, found = rng.random((6, 3)).astype(np.float32), rng.random((2, 3)).astype(np.float32)
     keep, floor, add = rng.random((3, 3)).astype(np.float32)
     place, out = np.array([-1, 0, -1, -1, 1, -1], np.int32), np.empty((6, 3), np.float32)
-    slices.mixed_into(out, memory, keep, floor, found, place, add)
+    slices.mix_into(out, memory, keep, floor, found, place, add)
     expected = keep * memory + floor
     expected[[1, 4]] += add * found
     np.testing.assert_allclose(out, expected, rtol=1e-6)

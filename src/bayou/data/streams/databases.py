@@ -62,44 +62,42 @@ class Sqlite:
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
         """Rows with a key above, by increasing key; those without a key never."""
-        text = (
-            f"SELECT * FROM {_quoted(table)} {_above(key, after)} ORDER BY {_quoted(key)} LIMIT :n"
-        )
+        text = f"SELECT * FROM {_quote(table)} {_above(key, after)} ORDER BY {_quote(key)} LIMIT :n"
         found = self._db.execute(text, {"after": after, "n": n})
         return [dict(row) for row in found]
 
     def count(self, table: str, key: str, after: Any) -> int:
         """Rows with a key above."""
-        text = f"SELECT count(*) FROM {_quoted(table)} {_above(key, after)}"
+        text = f"SELECT count(*) FROM {_quote(table)} {_above(key, after)}"
         return int(self._db.execute(text, {"after": after}).fetchone()[0])
 
     def keyless(self, table: str, key: str) -> int:
         """Rows without a key."""
-        text = f"SELECT count(*) FROM {_quoted(table)} WHERE {_quoted(key)} IS NULL"
+        text = f"SELECT count(*) FROM {_quote(table)} WHERE {_quote(key)} IS NULL"
         return int(self._db.execute(text).fetchone()[0])
 
     def alike(self, table: str, key: str, value: Any) -> int:
         """Rows whose key the database takes for the same as a value."""
-        text = f"SELECT count(*) FROM {_quoted(table)} WHERE {_quoted(key)} = :value"
+        text = f"SELECT count(*) FROM {_quote(table)} WHERE {_quote(key)} = :value"
         return int(self._db.execute(text, {"value": value}).fetchone()[0])
 
     def create(self, table: str) -> None:
         """The table of answers, if it is not there."""
         columns = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in _COLUMNS.items())
         columns = columns.replace("n INTEGER", "n INTEGER PRIMARY KEY", 1)
-        self._db.execute(f"CREATE TABLE IF NOT EXISTS {_quoted(table)} ({columns})")
+        self._db.execute(f"CREATE TABLE IF NOT EXISTS {_quote(table)} ({columns})")
 
     def last(self, table: str) -> int:
         """The largest number of an answer, 0 without any."""
-        return int(self._db.execute(f"SELECT max(n) FROM {_quoted(table)}").fetchone()[0] or 0)
+        return int(self._db.execute(f"SELECT max(n) FROM {_quote(table)}").fetchone()[0] or 0)
 
     def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
         """In one transaction: no answers from ``first`` on but these."""
         names = ", ".join(f":{name}" for name in _COLUMNS)
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.execute(f"DELETE FROM {_quoted(table)} WHERE n >= :n", {"n": first})
-            self._db.executemany(f"INSERT INTO {_quoted(table)} VALUES ({names})", rows)
+            self._db.execute(f"DELETE FROM {_quote(table)} WHERE n >= :n", {"n": first})
+            self._db.executemany(f"INSERT INTO {_quote(table)} VALUES ({names})", rows)
             self._db.execute("COMMIT")
         except BaseException:
             self._db.execute("ROLLBACK")
@@ -122,7 +120,7 @@ class Alchemy:
         try:
             self._engine = sqlalchemy.create_engine(url, pool_pre_ping=True)
         except (sqlalchemy.exc.ArgumentError, ImportError) as error:
-            raise DataError(f"{hidden(url)}: {error!s:.200}; check the address") from None
+            raise DataError(f"{hide_password(url)}: {error!s:.200}; check the address") from None
         self.errors: tuple[type[Exception], ...] = (
             sqlalchemy.exc.OperationalError,
             sqlalchemy.exc.InterfaceError,
@@ -222,14 +220,14 @@ def no_column(table: str, key: str, names: Iterable[str]) -> str:
 
 
 def _above(key: str, after: Any) -> str:
-    return f"WHERE {_quoted(key)} {'IS NOT NULL' if after is None else '> :after'}"
+    return f"WHERE {_quote(key)} {'IS NOT NULL' if after is None else '> :after'}"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def hidden(url: str) -> str:
+def hide_password(url: str) -> str:
     """The address without a password, for messages and files."""
     scheme, slashes, rest = url.partition("://")
     user, at, host = rest.rpartition("@")

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, EncodingErrors, describe
 from bayou.data.records import same_name
-from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parsed
+from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parse_item
 from bayou.data.streams.lines import Line, LineReader, Place, nap
-from bayou.data.streams.table import Table
+from bayou.data.streams.table import RowReader
 
 FORMATS = ("jsonl", "csv", "tsv")
 _DIGITS = 3  # of the number of a file that was rotated; more of them are a date
 
 
-class Reading(NamedTuple):
+class ReadSettings(NamedTuple):
     """How bytes are read."""
 
     format: str = "jsonl"
@@ -39,7 +39,7 @@ class Files(Source):
 
     unit = "bytes"
 
-    def __init__(self, paths: Sequence[str], how: Reading) -> None:
+    def __init__(self, paths: Sequence[str], how: ReadSettings) -> None:
         if STDIN in paths and len(paths) > 1:
             raise DataError("standard input stands alone; give it, or files")
         if how.format not in FORMATS:
@@ -78,9 +78,9 @@ class Files(Source):
         self._mark = self._reader.at
 
     def _columns(self, columns: Any, delimiter: str = ",") -> None:
-        self._table: Table | None = None
+        self._table: RowReader | None = None
         if self.how.format != "jsonl":
-            self._table = Table(self.how.format == "tsv", columns, delimiter)
+            self._table = RowReader(self.how.format == "tsv", columns, delimiter)
 
     def position(self) -> Position:
         """File, byte and line behind the last record given."""
@@ -114,7 +114,7 @@ class Files(Source):
             return False
         if self._reader.path != self.paths[self._i]:  # rotated before the last interruption
             return not os.path.exists(self.paths[self._i])  # its successor may be still to come
-        other = self._reader.replaced()
+        other = self._reader.is_replaced()
         if other is None:
             self.remarks(f"{self._reader.name} was cut short and is read from its beginning")
             self._next_file(self.paths[self._i])
@@ -131,7 +131,7 @@ class Files(Source):
         if self._table is not None and self._table.n_begun:
             item = self._poison(self._table.drop(), "the file ends within quotes")
         rotated = self._reader.path != self.paths[self._i]
-        if rotated or (self.how.follow and self._reader.replaced()):
+        if rotated or (self.how.follow and self._reader.is_replaced()):
             with contextlib.suppress(FileNotFoundError):
                 self._next_file(self._successor())
                 return item
@@ -184,26 +184,26 @@ class Files(Source):
         self._line += 1
         if not line.whole:
             item: Item | None = self._poison(
-                self._dropped(line.text.decode("utf-8", "replace")),
+                self._drop_line(line.text.decode("utf-8", "replace")),
                 f"longer than {self.how.max_line_bytes} bytes",
             )
         else:
-            item = self._decoded(line.text)
+            item = self._decode_item(line.text)
         if self._table is None or not self._table.n_begun:
             self._mark = self._reader.at
         return item
 
-    def _decoded(self, data: bytes) -> Item | None:
+    def _decode_item(self, data: bytes) -> Item | None:
         try:
             text = data.decode("utf-8", self.how.encoding_errors)
         except UnicodeDecodeError as error:
             shown = data.decode("utf-8", "backslashreplace")
             return self._poison(
-                self._dropped(shown), f"not valid UTF-8 (byte {error.start + 1} of the line)"
+                self._drop_line(shown), f"not valid UTF-8 (byte {error.start + 1} of the line)"
             )
         if self._table is not None:
             return self._row(text.rstrip("\r"))
-        return parsed(self._where(), text) if text.strip() else None
+        return parse_item(self._where(), text) if text.strip() else None
 
     def _row(self, text: str) -> Item | None:
         table = self._table
@@ -226,7 +226,7 @@ class Files(Source):
             return self._poison(text, problem)
         return Item(self._where(), dict(zip(table.columns, row, strict=True)), "")
 
-    def _dropped(self, text: str) -> str:
+    def _drop_line(self, text: str) -> str:
         """A line that cannot be used, behind what there is of a row that it would have gone on with."""
         begun = self._table.drop() if self._table is not None else ""
         return f"{begun}\n{text}" if begun else text

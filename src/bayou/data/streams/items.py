@@ -67,7 +67,7 @@ class Source:
         """Let go of files and connections."""
 
 
-def parsed(where: str, text: str) -> Item:
+def parse_item(where: str, text: str) -> Item:
     """An item of one JSON object."""
     try:
         record = json.loads(text)
@@ -78,7 +78,7 @@ def parsed(where: str, text: str) -> Item:
     return Item(where, record, "")
 
 
-def shown(item: Item) -> str:
+def format_record(item: Item) -> str:
     """The record as it is kept among the dead letters."""
     if item.record is None:
         return item.raw

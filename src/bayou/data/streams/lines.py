@@ -96,7 +96,7 @@ class LineReader:
             if data is None or self.at_end:
                 return None
             self._cut(data)
-        return self._given(self._lines.popleft())
+        return self._finish_line(self._lines.popleft())
 
     def rest(self) -> Line | None:
         """What stands behind the last end of a line, when nothing more will come."""
@@ -104,9 +104,9 @@ class LineReader:
             return None
         line = Line(self._tail, len(self._tail) + self._lost, not self._lost)
         self._tail, self._lost = b"", 0
-        return self._given(line)
+        return self._finish_line(line)
 
-    def _given(self, line: Line) -> Line:
+    def _finish_line(self, line: Line) -> Line:
         first = self.at == 0
         self.at += line.size
         whole = line.whole and len(line.text) <= self._most
@@ -131,13 +131,13 @@ class LineReader:
                 raise DataError(f"{self.name}: the text is UTF-16; save it as UTF-8")
             if raw[:2] == _GZIP:
                 self._unzip = zlib.decompressobj(_EITHER)
-        data = raw if self._unzip is None else self._unpacked(raw)
+        data = raw if self._unzip is None else self._decompress(raw)
         if self._n_out < _HEAD:
             self._head = (self._head[: self._n_out] + data)[:_HEAD]
         self._n_out += len(data)
         return data
 
-    def _unpacked(self, raw: bytes) -> bytes:
+    def _decompress(self, raw: bytes) -> bytes:
         out = b""
         try:
             while raw:
@@ -165,7 +165,7 @@ class LineReader:
             self._lost = len(self._tail) - 200
             self._tail = self._tail[:200]
 
-    def replaced(self) -> bool | None:
+    def is_replaced(self) -> bool | None:
         """Whether the file of this name is another one by now; None: the same, but cut short."""
         if self._pipe or self._packed:
             return False

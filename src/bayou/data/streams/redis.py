@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayou.data.errors import DataError
-from bayou.data.streams.databases import hidden
+from bayou.data.streams.databases import hide_password
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
-from bayou.data.streams.patience import Patience
+from bayou.data.streams.retries import RetryPolicy
 
 _ACKNOWLEDGED = 1000  # at a time
 
@@ -28,7 +28,7 @@ def connect(url: str) -> tuple[Any, Any]:
     try:
         return redis.Redis.from_url(url, socket_timeout=30.0, retry=never), redis
     except ValueError as error:
-        raise DataError(f"{hidden(url)}: {error}; check the address") from None
+        raise DataError(f"{hide_password(url)}: {error}; check the address") from None
 
 
 class RedisSource(Source):
@@ -40,11 +40,11 @@ class RedisSource(Source):
     unit = "entries"
 
     def __init__(self, url: str, stream: str, group: str, follow: bool) -> None:
-        self.name = f"{hidden(url)}#{stream}"
+        self.name = f"{hide_password(url)}#{stream}"
         self._stream, self._group, self._follow = stream, group, follow
         self._db, self._redis = connect(url)
         self._away = (self._redis.ConnectionError, self._redis.TimeoutError)
-        self.patience = Patience()
+        self.patience = RetryPolicy()
 
     def begin(self, position: Position | None, memory: U64) -> None:
         """Make the group, if it is new, and look first at what was delivered before."""
@@ -62,7 +62,7 @@ class RedisSource(Source):
                 return False
             return True
 
-        if not self._asked(make) and position is None:
+        if not self._ask(make) and position is None:
             self._remark_on_others()
 
     def _remark_on_others(self) -> None:
@@ -75,11 +75,11 @@ class RedisSource(Source):
             )
 
     def _about_group(self) -> dict[str, Any] | None:
-        groups = self._asked(lambda: self._db.xinfo_groups(self._stream))
+        groups = self._ask(lambda: self._db.xinfo_groups(self._stream))
         return next((group for group in groups if group["name"].decode() == self._group), None)
 
-    def _asked(self, call: Callable[[], Any]) -> Any:
-        return _answered(self._redis, self.patience, self.name, call)
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        return _call_with_retries(self._redis, self.patience, self.name, call)
 
     def position(self) -> Position:
         """The id of the last entry."""
@@ -101,7 +101,7 @@ class RedisSource(Source):
                 self._again = True  # an answer may have been lost on its way
                 raise
 
-        answer = self._asked(ask)
+        answer = self._ask(ask)
         entries = _entries(answer)
         if not entries and self._again:
             self._again = False
@@ -132,7 +132,7 @@ class RedisSource(Source):
     def acknowledge(self, position: Position) -> None:
         """Tell the group that entries up to the position are done with."""
 
-        def done() -> bool:
+        def acknowledge_some() -> bool:
             waiting = self._db.xpending_range(
                 self._stream, self._group, "-", position["id"], _ACKNOWLEDGED, self._consumer
             )
@@ -141,7 +141,7 @@ class RedisSource(Source):
                 self._db.xack(self._stream, self._group, *ids)
             return len(ids) < _ACKNOWLEDGED
 
-        while not self._asked(done):
+        while not self._ask(acknowledge_some):
             pass
 
     def close(self) -> None:
@@ -153,25 +153,25 @@ class RedisSink:
     """Answers as entries of a stream: an entry's id is the number of its document, its ``row`` is JSON."""
 
     def __init__(self, url: str, stream: str) -> None:
-        self.name = f"{hidden(url)}#{stream}"
+        self.name = f"{hide_password(url)}#{stream}"
         self._stream = stream
         self._db, self._redis = connect(url)
-        self.patience = Patience()
+        self.patience = RetryPolicy()
 
     def begin(self, position: int | None) -> None:
         """Know answers behind a position, which will come again; without one there must be none at all."""
-        there = self._asked(self._top)
+        there = self._ask(self._top)
         if position is None and there:
             raise DataError(
                 f"{self.name} holds answers already, up to number {there}; name another stream, or the "
                 "--state that goes with it"
             )
         self._n = position or 0
-        found = self._asked(lambda: self._db.xrange(self._stream, f"{self._n + 1}-0", "+"))
+        found = self._ask(lambda: self._db.xrange(self._stream, f"{self._n + 1}-0", "+"))
         self._there = {_number(id_.decode())[0]: fields.get(b"row") for id_, fields in found}
 
-    def _asked(self, call: Callable[[], Any]) -> Any:
-        return _answered(self._redis, self.patience, self.name, call)
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        return _call_with_retries(self._redis, self.patience, self.name, call)
 
     def _top(self) -> int:
         last = self._db.xrevrange(self._stream, count=1)
@@ -184,12 +184,12 @@ class RedisSink:
         while self._there and made and min(made) in self._there:
             n = min(made)
             if self._there[n] != made[n]:
-                self._asked(lambda n=n: self._cut(n))  # type: ignore[misc]
+                self._ask(lambda n=n: self._cut(n))  # type: ignore[misc]
                 self._there = {}
                 break
             del self._there[n], made[n]
         if made:
-            self._asked(lambda: self._add(made, ids))
+            self._ask(lambda: self._add(made, ids))
         self._n = rows[-1]["n"] if rows else self._n
 
     def _cut(self, n: int) -> None:
@@ -221,7 +221,9 @@ class RedisSink:
         self._db.close()
 
 
-def _answered(redis: Any, patience: Patience, name: str, call: Callable[[], Any]) -> Any:
+def _call_with_retries(
+    redis: Any, patience: RetryPolicy, name: str, call: Callable[[], Any]
+) -> Any:
     try:
         return patience.until(call, (redis.ConnectionError, redis.TimeoutError), name)
     except redis.RedisError as error:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayou.data.errors import DataError
-from bayou.data.streams.databases import Database, Row, connect, hidden, no_column
+from bayou.data.streams.databases import Database, Row, connect, hide_password, no_column
 from bayou.data.streams.items import U64, Item, Position, Recent, Source, field_of
-from bayou.data.streams.patience import Patience
+from bayou.data.streams.retries import RetryPolicy
 
 _POLL = 0.5
 
@@ -26,10 +26,10 @@ class SqlSource(Source):
     unit = "rows"
 
     def __init__(self, url: str, table: str, key: str, follow: bool, overlap: int = 0) -> None:
-        self.name = f"{hidden(url)}#{table}"
+        self.name = f"{hide_password(url)}#{table}"
         self._url, self._table, self._key, self._follow = url, table, key, follow
         self._overlap = overlap
-        self.patience = Patience()
+        self.patience = RetryPolicy()
 
     def begin(self, position: Position | None, memory: U64) -> None:
         """Behind the key of a position."""
@@ -37,14 +37,14 @@ class SqlSource(Source):
         self._after = None if position is None else position.get("key")
         n = field_of(position, "n_seen", int) if position else 0
         self._seen = Recent(2 * self._overlap, memory[:n])
-        keyless = self._asked(lambda: self._db.keyless(self._table, self._key))
+        keyless = self._ask(lambda: self._db.keyless(self._table, self._key))
         if keyless:
             self.remarks(
                 f"{self.name}: rows without {self._key} are not read; there are {keyless:,}"
             )
 
-    def _asked(self, call: Callable[[], Any]) -> Any:
-        return _answered(self._db, self.patience, self.name, call)
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        return _call_with_retries(self._db, self.patience, self.name, call)
 
     def position(self) -> Position:
         """The largest key so far; the time to forget keys that are too old to matter."""
@@ -75,7 +75,7 @@ class SqlSource(Source):
         if self._overlap and isinstance(after, int):
             after, size = after - self._overlap, n + self._overlap
         # one more than is given: where a page ends, too, two rows may have the same key
-        rows = self._asked(lambda: self._db.page(self._table, self._key, after, size + 1))
+        rows = self._ask(lambda: self._db.page(self._table, self._key, after, size + 1))
         items: list[Item] = []
         for key, row in zip(self._keys(rows), rows, strict=True):
             if len(items) == n:
@@ -92,7 +92,7 @@ class SqlSource(Source):
     def _check_apart(self, items: Sequence[Item]) -> None:
         """No row may hide behind the end of a page: to a database 'a' and 'A' may be the same."""
         if items and isinstance(self._after, str):
-            alike = self._asked(lambda: self._db.alike(self._table, self._key, self._after))
+            alike = self._ask(lambda: self._db.alike(self._table, self._key, self._after))
             if alike > 1:
                 raise DataError(self._same(self._after))
 
@@ -121,7 +121,7 @@ class SqlSource(Source):
 
     def lag(self) -> int | None:
         """Rows that are still to be read."""
-        return int(self._asked(lambda: self._db.count(self._table, self._key, self._after)))
+        return int(self._ask(lambda: self._db.count(self._table, self._key, self._after)))
 
     def close(self) -> None:
         """Disconnect."""
@@ -132,31 +132,31 @@ class SqlSink:
     """Answers in a table: number, id, the first answers as columns, and all of them as JSON."""
 
     def __init__(self, url: str, table: str) -> None:
-        self.name = f"{hidden(url)}#{table}"
+        self.name = f"{hide_password(url)}#{table}"
         self._url, self._table = url, table
-        self.patience = Patience()
+        self.patience = RetryPolicy()
 
     def begin(self, position: int | None) -> None:
         """Forget answers behind a position; without one there must be none at all."""
         self._db = connect(self._url)
-        self._asked(lambda: self._db.create(self._table))
-        there = self._asked(lambda: self._db.last(self._table))
+        self._ask(lambda: self._db.create(self._table))
+        there = self._ask(lambda: self._db.last(self._table))
         if position is None and there:
             raise DataError(
                 f"{self.name} holds answers already, up to number {there}; name another table, or the "
                 "--state that goes with it"
             )
         self._n = position or 0
-        self._asked(lambda: self._db.replace(self._table, self._n + 1, []))
+        self._ask(lambda: self._db.replace(self._table, self._n + 1, []))
 
-    def _asked(self, call: Callable[[], Any]) -> Any:
-        return _answered(self._db, self.patience, self.name, call)
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        return _call_with_retries(self._db, self.patience, self.name, call)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add rows; ``n`` of each is its number, one more than that of the row before."""
         made = [_flat(row) for row in rows]
         if made:
-            self._asked(lambda: self._db.replace(self._table, made[0]["n"], made))
+            self._ask(lambda: self._db.replace(self._table, made[0]["n"], made))
             self._n = made[-1]["n"]
 
     def position(self) -> int:
@@ -171,7 +171,9 @@ class SqlSink:
         self._db.close()
 
 
-def _answered(db: Database, patience: Patience, name: str, call: Callable[[], Any]) -> Any:
+def _call_with_retries(
+    db: Database, patience: RetryPolicy, name: str, call: Callable[[], Any]
+) -> Any:
     try:
         return patience.until(call, db.errors, name)
     except db.failures as error:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 
 
-class Table:
+class RowReader:
     """Lines of CSV or TSV become rows; the first one names the columns."""
 
     def __init__(self, tabs: bool, columns: list[str] | None, delimiter: str) -> None:
@@ -26,27 +26,27 @@ class Table:
         several = bool(self._begun)
         self._begun.append(text)
         self.n_begun += len(text) + 1
-        row = self._parsed([line])
+        row = self._parse([line])
         if row is None:
             return None
         lines = self._begun
         self.drop()
-        return self._parsed(lines) if several else row
+        return self._parse(lines) if several else row
 
-    def _parsed(self, lines: list[str]) -> list[str] | None:
+    def _parse(self, lines: list[str]) -> list[str] | None:
         """The row in these lines; None if the parser asks for more of them."""
         # a limit belongs to the module as a whole, so it is only ever raised
         csv.field_size_limit(max(csv.field_size_limit(), self.n_begun + 1))
         wants_more = False
 
-        def given() -> Iterator[str]:
+        def iter_lines() -> Iterator[str]:
             nonlocal wants_more
             for line in lines:
                 yield f"{line}\n"
             wants_more = True
 
         try:
-            return next(csv.reader(given(), delimiter=self.delimiter, strict=True))
+            return next(csv.reader(iter_lines(), delimiter=self.delimiter, strict=True))
         except csv.Error:
             if wants_more:
                 return None

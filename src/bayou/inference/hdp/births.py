@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F64, Each
 from bayou.inference.lda.documents import Tokens, index_tokens
-from bayou.inference.lda.stream import Global, Local, moved
+from bayou.inference.lda.stream import BatchSettings, StreamCounts, update_totals
 from bayou.kernels.hdp import birth_sweep as kernels
 
 _SWEEPS = 65_536  # keys of one mini-batch
 
 
-class Batch(NamedTuple):
+class BirthBatch(NamedTuple):
     """The state of the chain over one mini-batch; changed in place."""
 
     tokens: Tokens  # terms by their number within the batch
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     totals: F64  # c_k
 
 
-class Known(NamedTuple):
+class BatchPrior(NamedTuple):
     """The posterior so far, which the batch is read under."""
 
     counts: F64  # n_vk, the batch's terms x slots
@@ -41,11 +41,11 @@ class Known(NamedTuple):
     gamma: float  # b0
 
 
-def begin(tokens: Tokens, n_local: int, known: Known, named: NDArray[np.bool_]) -> Batch:
+def begin(tokens: Tokens, n_local: int, known: BatchPrior, named: NDArray[np.bool_]) -> BirthBatch:
     """No token seated, shares at their expectation; ``named`` are the slots that hold a topic."""
     n_slots = len(known.tables)
     share = np.append(np.where(named, known.tables, 0.0), known.gamma)
-    return Batch(
+    return BirthBatch(
         tokens,
         np.full(len(tokens.terms), -1, np.int32),
         named.astype(np.int8),
@@ -56,7 +56,7 @@ def begin(tokens: Tokens, n_local: int, known: Known, named: NDArray[np.bool_]) 
     )
 
 
-def sweep(b: Batch, known: Known, seed: int, number: int) -> None:
+def sweep(b: BirthBatch, known: BatchPrior, seed: int, number: int) -> None:
     """All tokens, then tables and shares of the root."""
     kernels.seat_tokens(
         b.z, tuple(b.tokens), (b.kind, b.died), b.share, (b.counts, b.totals),
@@ -69,13 +69,13 @@ def sweep(b: Batch, known: Known, seed: int, number: int) -> None:
 
 
 def step(
-    g: Global,
+    g: StreamCounts,
     root: tuple[F64, NDArray[np.bool_], float],
     tokens: Tokens,
-    p: Local,
+    p: BatchSettings,
     rates: tuple[float, float],
     each: Each,
-) -> tuple[Global, F64]:
+) -> tuple[StreamCounts, F64]:
     """Chain over the batch, then the blend; gives the batch's expected tables too.
 
     ``root`` = (M_k, which slots hold a topic, b0), ``p.alpha`` has one entry, b1; ``rates`` = (rho, rho *
@@ -89,7 +89,7 @@ def step(
     slot[index.terms] = np.arange(len(index.terms), dtype=np.uint32)
     prior = (float(p.alpha[0]), p.beta, float(len(g.raw)))
     before = g.scale * g.raw[index.terms].astype(np.float64)
-    known = Known(before, np.maximum(g.topic, before.sum(axis=0)), tables, prior, gamma)
+    known = BatchPrior(before, np.maximum(g.topic, before.sum(axis=0)), tables, prior, gamma)
     b = begin(Tokens(tokens.indptr, slot[tokens.terms]), len(index.terms), known, named)
     counts, opened = np.zeros_like(b.counts), np.zeros_like(tables)
     for i in range(p.burn_in + p.n_samples + 1):
@@ -102,4 +102,4 @@ def step(
     scale = g.scale * (1.0 - rho)
     share = worth / p.n_samples
     g.raw[index.terms] += (share / scale * counts).astype(np.float32)
-    return moved(g, share * counts.sum(axis=0), rho, scale, each), opened / p.n_samples
+    return update_totals(g, share * counts.sum(axis=0), rho, scale, each), opened / p.n_samples

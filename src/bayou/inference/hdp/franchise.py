@@ -27,7 +27,7 @@ _MOST_CELLS = (
 _LEAST_STOCK, _MOST_STOCK = 8, 4096  # draws that are kept for a term
 
 
-class Corpus(NamedTuple):
+class FranchiseData(NamedTuple):
     """What a chain never changes."""
 
     tokens: Tokens
@@ -36,7 +36,7 @@ class Corpus(NamedTuple):
     starts: I64  # where each term's kept draws begin
 
 
-class Prior(NamedTuple):
+class FranchisePrior(NamedTuple):
     """Concentrations of documents and root, discount, prior of a topic's terms."""
 
     alpha: float  # b1
@@ -45,7 +45,7 @@ class Prior(NamedTuple):
     beta: float
 
 
-class Counts(NamedTuple):
+class FranchiseCounts(NamedTuple):
     """What all documents share; a topic lives in a slot, and arrays have one number a slot."""
 
     term_topic: F32  # n_vk (terms x slots)
@@ -55,7 +55,7 @@ class Counts(NamedTuple):
     sizes: I64  # tables in all, topics, and the number of the next topic to be born
 
 
-class Store(NamedTuple):
+class DrawStore(NamedTuple):
     """Draws kept for each term from what its topics were in an empty document when they were weighed."""
 
     stale: F32  # weights at that time (terms x slots)
@@ -65,26 +65,26 @@ class Store(NamedTuple):
     used: I64  # how many of them have been used; all of them: draw anew before the next
 
 
-class Chain(NamedTuple):
+class FranchiseChain(NamedTuple):
     """Where a chain is: topic and table of every token, and all counts."""
 
     z: U16
     heads: U8  # the tokens that opened a table, n_jk of which m_jk
-    counts: Counts
-    store: Store
+    counts: FranchiseCounts
+    store: DrawStore
 
 
-def make_corpus(tokens: Tokens, n_terms: int, kind: str) -> Corpus:
+def make_corpus(tokens: Tokens, n_terms: int, kind: str) -> FranchiseData:
     """The tokens, and room for the draws that ``kind`` keeps for each term."""
     lengths = np.diff(tokens.indptr)
     starts = np.zeros(n_terms + 1, np.int64)
     if kind == "alias":
         often = np.bincount(tokens.terms, minlength=n_terms)
         np.cumsum(np.clip(2 * often, _LEAST_STOCK, _MOST_STOCK) * (often > 0), out=starts[1:])
-    return Corpus(tokens, lengths, n_terms, starts)
+    return FranchiseData(tokens, lengths, n_terms, starts)
 
 
-def stirling(chain: Chain, corpus: Corpus, discount: float) -> tuple[F64, F64]:
+def stirling(chain: FranchiseChain, corpus: FranchiseData, discount: float) -> tuple[F64, F64]:
     """Stirling ratios and factors for documents as long as these, and for more tables than there are now."""
     longest = int(corpus.lengths.max(initial=1))
     most = franchise.most_tables(
@@ -97,8 +97,8 @@ def stirling(chain: Chain, corpus: Corpus, discount: float) -> tuple[F64, F64]:
 
 
 def start(
-    corpus: Corpus, n_topics: int, prior: Prior, seed: int, given: U16 | None = None
-) -> Chain:
+    corpus: FranchiseData, n_topics: int, prior: FranchisePrior, seed: int, given: U16 | None = None
+) -> FranchiseChain:
     """Tokens at given topics or anywhere among ``n_topics``, tables under a root that has all alike."""
     z = np.empty(len(corpus.tokens.terms), np.uint16) if given is None else given
     if given is None:
@@ -111,8 +111,8 @@ def start(
     ids = np.where(topic > 0, np.cumsum(topic > 0) - 1, -1)
     n_live = int((topic > 0).sum())
     sizes = np.array([0, n_live, n_live], np.int64)
-    counts = Counts(term_topic, topic, np.zeros(n_slots, np.int64), ids, sizes)
-    chain = Chain(z, np.zeros(len(z), np.uint8), counts, _empty_store(corpus, n_slots))
+    counts = FranchiseCounts(term_topic, topic, np.zeros(n_slots, np.int64), ids, sizes)
+    chain = FranchiseChain(z, np.zeros(len(z), np.uint8), counts, _empty_store(corpus, n_slots))
     root = np.where(topic > 0, 1.0 / max(n_live, 1), 0.0)
     seat(chain, corpus, root, prior, seed, 0)
     return chain
@@ -123,17 +123,17 @@ def _roomy(n_topics: int) -> int:
     return min((n_topics + max(8, n_topics // 8) + 7) // 8 * 8, 65_536)
 
 
-def _empty_store(corpus: Corpus, n_slots: int) -> Store:
+def _empty_store(corpus: FranchiseData, n_slots: int) -> DrawStore:
     """No draws kept yet: all of none are used up."""
     room = np.diff(corpus.starts)
     n_terms = len(room) if corpus.starts[-1] else 0
-    return Store(
+    return DrawStore(
         np.zeros((n_terms, n_slots), np.float32), np.zeros(n_terms),
         np.zeros(corpus.starts[-1], np.uint16), corpus.starts, room.copy(),
     )  # fmt: skip
 
 
-def with_room(chain: Chain, corpus: Corpus) -> tuple[Chain, I64]:
+def with_room(chain: FranchiseChain, corpus: FranchiseData) -> tuple[FranchiseChain, I64]:
     """The chain with slots enough for births and not too many empty ones; and the old slot of each new one.
 
     A new slot that had no old one says -1. Kept draws are dropped when slots move.
@@ -150,14 +150,14 @@ def with_room(chain: Chain, corpus: Corpus) -> tuple[Chain, I64]:
     old[: len(live)] = live
     to = np.zeros(n_slots, np.uint16)
     to[live] = np.arange(len(live))
-    counts = Counts(
-        np.ascontiguousarray(moved(chain.counts.term_topic, old)), moved(topic, old),
-        moved(chain.counts.tables, old), moved(chain.counts.ids, old, -1), chain.counts.sizes,
+    counts = FranchiseCounts(
+        np.ascontiguousarray(move_slots(chain.counts.term_topic, old)), move_slots(topic, old),
+        move_slots(chain.counts.tables, old), move_slots(chain.counts.ids, old, -1), chain.counts.sizes,
     )  # fmt: skip
-    return Chain(to[chain.z], chain.heads, counts, _empty_store(corpus, wanted)), old
+    return FranchiseChain(to[chain.z], chain.heads, counts, _empty_store(corpus, wanted)), old
 
 
-def moved(array: Any, old: I64, empty: int = 0) -> Any:
+def move_slots(array: Any, old: I64, empty: int = 0) -> Any:
     """The last axis of an array by its old places; ``empty`` where there was none."""
     out = np.asarray(array[..., np.maximum(old, 0)])
     out[..., old < 0] = empty
@@ -165,8 +165,13 @@ def moved(array: Any, old: I64, empty: int = 0) -> Any:
 
 
 def sweep_tables(
-    chain: Chain, corpus: Corpus, prior: Prior, how: tuple[int, bool], seed: int, step: int
-) -> tuple[Chain, I64]:
+    chain: FranchiseChain,
+    corpus: FranchiseData,
+    prior: FranchisePrior,
+    how: tuple[int, bool],
+    seed: int,
+    step: int,
+) -> tuple[FranchiseChain, I64]:
     """Topic and table of every token, given those of all others; slots are added as they are wanted.
 
     ``how`` is the number of proposals a token (0: all topics are weighed), and whether what they are drawn
@@ -175,7 +180,7 @@ def sweep_tables(
     old, at, ratios = np.arange(len(chain.counts.topic)), 0, stirling(chain, corpus, prior.discount)
     while True:
         chain, new = with_room(chain, corpus)
-        old = moved(old, new, -1)
+        old = move_slots(old, new, -1)
         at = franchise.seat_sweep(
             chain.z, chain.heads, tuple(corpus.tokens), tuple(chain.counts), tuple(chain.store),
             ratios, tuple(prior), how, seed, step, at,
@@ -185,13 +190,18 @@ def sweep_tables(
 
 
 def sweep_direct(
-    chain: Chain, corpus: Corpus, root: F64, prior: Prior, seed: int, step: int
-) -> tuple[Chain, F64, I64]:
+    chain: FranchiseChain,
+    corpus: FranchiseData,
+    root: F64,
+    prior: FranchisePrior,
+    seed: int,
+    step: int,
+) -> tuple[FranchiseChain, F64, I64]:
     """Topics given the root's probabilities; gives those after births and deaths too, without tables."""
     old, at = np.arange(len(chain.counts.topic)), 0
     while True:
         chain, new = with_room(chain, corpus)
-        old, root = moved(old, new, -1), np.append(moved(root[:-1], new), root[-1])
+        old, root = move_slots(old, new, -1), np.append(move_slots(root[:-1], new), root[-1])
         at = direct_sweep.direct_sweep(
             chain.z, tuple(corpus.tokens), tuple(chain.counts), root, tuple(prior), seed, step, at
         )
@@ -199,7 +209,7 @@ def sweep_direct(
             return chain, root, old
 
 
-def draw_root(chain: Chain, prior: Prior, seed: int, step: int) -> F64:
+def draw_root(chain: FranchiseChain, prior: FranchisePrior, seed: int, step: int) -> F64:
     """g ~ Dir(M_1 .. M_K, b0): a probability for every slot and, last, for all topics that are not there."""
     out = np.empty(len(chain.counts.topic) + 1)
     stream = np.array([key(seed, ROOT, step, 1)], np.uint64)
@@ -208,7 +218,13 @@ def draw_root(chain: Chain, prior: Prior, seed: int, step: int) -> F64:
 
 
 def move_topics(
-    chain: Chain, corpus: Corpus, root: F64, prior: Prior, n_moves: int, seed: int, step: int
+    chain: FranchiseChain,
+    corpus: FranchiseData,
+    root: F64,
+    prior: FranchisePrior,
+    n_moves: int,
+    seed: int,
+    step: int,
 ) -> I64:
     """Split topics and merge them, in place, the root too; gives how many splits and merges were made."""
     done: I64 = split_merge.split_merge(
@@ -217,7 +233,14 @@ def move_topics(
     return done
 
 
-def seat(chain: Chain, corpus: Corpus, root: F64, prior: Prior, seed: int, step: int) -> None:
+def seat(
+    chain: FranchiseChain,
+    corpus: FranchiseData,
+    root: F64,
+    prior: FranchisePrior,
+    seed: int,
+    step: int,
+) -> None:
     """Tables of all documents given topics and root, in place."""
     mass = prior.alpha * root[: len(chain.counts.topic)]
     franchise.seat(
@@ -227,8 +250,13 @@ def seat(chain: Chain, corpus: Corpus, root: F64, prior: Prior, seed: int, step:
 
 
 def draw_concentrations(
-    chain: Chain, corpus: Corpus, prior: Prior, which: tuple[bool, bool], seed: int, step: int
-) -> Prior:
+    chain: FranchiseChain,
+    corpus: FranchiseData,
+    prior: FranchisePrior,
+    which: tuple[bool, bool],
+    seed: int,
+    step: int,
+) -> FranchisePrior:
     """b1 and b0 from their conditionals under Gamma(1, 1) priors, those of them that are learned."""
     alpha, gamma = prior.alpha, prior.gamma
     weak, a = concentration.Gamma(), prior.discount
@@ -246,7 +274,7 @@ def draw_concentrations(
     return prior._replace(alpha=max(alpha, 1e-6), gamma=max(gamma, 1e-6))
 
 
-def mass_of(counts: Counts, prior: Prior) -> F64:
+def mass_of(counts: FranchiseCounts, prior: FranchisePrior) -> F64:
     """b1 E[g_k] of every slot: the weight of its topic in a document that has none of it."""
     live = counts.topic > 0
     n_tables = counts.sizes[franchise.ALL]
@@ -254,7 +282,7 @@ def mass_of(counts: Counts, prior: Prior) -> F64:
     return np.where(live, prior.alpha * share, 0.0)
 
 
-def log_joint(chain: Chain, corpus: Corpus, prior: Prior) -> float:
+def log_joint(chain: FranchiseChain, corpus: FranchiseData, prior: FranchisePrior) -> float:
     """ln p(w, z) per token with the root at its mean."""
     live = np.flatnonzero(chain.counts.topic > 0)
     if len(live) == 0:
@@ -264,6 +292,6 @@ def log_joint(chain: Chain, corpus: Corpus, prior: Prior) -> float:
     used = np.ascontiguousarray(chain.counts.term_topic[:, live])
     index = TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
     ids = np.arange(corpus.tokens.n_docs, dtype=np.uint64)
-    plain = sampler.Chain(corpus.tokens, index, ids, corpus.n_terms, 0)
+    plain = sampler.SamplerChain(corpus.tokens, index, ids, corpus.n_terms, 0)
     alpha = mass_of(chain.counts, prior)[live]
     return sampler.log_joint(to[chain.z][:, None], used, plain, alpha, prior.beta)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from bayou.inference.hdp.root import SPARE, Names
+from bayou.inference.hdp.root import SPARE, TopicIds
 from bayou.inference.lda.arrays import F32, F64, I64
-from bayou.inference.lda.stream import Global
+from bayou.inference.lda.stream import StreamCounts
 
 # Cosine of square roots from which on a pair is looked at. On Daily Kos merging from 0.6 on costs 0.05 nats a
 # token of held-out text, from 0.8 on 0.02, from 0.9 on nothing; planted duplicates are above 0.9.
@@ -48,7 +48,7 @@ def pairs(raw: F32, live: I64) -> list[tuple[int, int]]:
     return found
 
 
-def merged(g: Global, tables: F64, names: Names, live: I64, beta: float) -> Names:
+def merge_topics(g: StreamCounts, tables: F64, names: TopicIds, live: I64, beta: float) -> TopicIds:
     """The topics after merging; counts and tables change in place. Who has more tables keeps the name.
 
     What has become one may be one with a third: round after round, until nothing is.
@@ -67,4 +67,4 @@ def merged(g: Global, tables: F64, names: Names, live: I64, beta: float) -> Name
         if not lost:
             break
         ids[lost], live = SPARE, np.setdiff1d(live, lost)
-    return Names(ids, names.n_born, names.n_died + int((names.ids != ids).sum()))
+    return TopicIds(ids, names.n_born, names.n_died + int((names.ids != ids).sum()))

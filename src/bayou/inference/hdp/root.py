@@ -26,7 +26,7 @@ SPARE = -1  # the name of no topic
 LARGE = (1e-3, 50.0)  # share of all tokens, and tokens, from which on a topic is counted as large
 
 
-class Names(NamedTuple):
+class TopicIds(NamedTuple):
     """A topic keeps its number for life, and no other ever gets it."""
 
     ids: I64  # of every slot; SPARE where there is no topic
@@ -63,12 +63,12 @@ def root_concentration(gamma: float, tables: F64, n_topics: int | None = None) -
     return (PRIOR.shape + opened) / (PRIOR.rate + float(digamma(gamma + total) - digamma(gamma)))
 
 
-def first_names(n_topics: int) -> Names:
+def first_names(n_topics: int) -> TopicIds:
     """Every slot has a topic to begin with."""
-    return Names(np.arange(n_topics, dtype=np.int64), n_topics, 0)
+    return TopicIds(np.arange(n_topics, dtype=np.int64), n_topics, 0)
 
 
-def settled(names: Names, tables: F64) -> tuple[Names, I64]:
+def settle_topics(names: TopicIds, tables: F64) -> tuple[TopicIds, I64]:
     """The topics after a batch, and the slots whose topics have just died.
 
     A spare slot's topic is born when its tables reach `BORN`, the slot with the most tables first; a topic
@@ -80,10 +80,10 @@ def settled(names: Names, tables: F64) -> tuple[Names, I64]:
     spare = np.flatnonzero((ids == SPARE) & (tables >= BORN))
     born = spare[np.argsort(-tables[spare], kind="stable")]
     ids[born] = names.n_born + np.arange(len(born))
-    return Names(ids, names.n_born + len(born), names.n_died + len(dead)), dead
+    return TopicIds(ids, names.n_born + len(born), names.n_died + len(dead)), dead
 
 
-def given_up(names: Names, tables: F64) -> tuple[Names, I64]:
+def drop_small_topics(names: TopicIds, tables: F64) -> tuple[TopicIds, I64]:
     """The topics without those of less than `FEW` tables, of which the one with most stays; and their slots.
 
     A handful of openings in a whole corpus is what documents that fit nowhere leave behind: left alone, there
@@ -93,10 +93,10 @@ def given_up(names: Names, tables: F64) -> tuple[Names, I64]:
     few = np.flatnonzero((ids != SPARE) & (tables < FEW))
     few = few[few != int(np.argmax(tables))]
     ids[few] = SPARE
-    return Names(ids, names.n_born, names.n_died + len(few)), np.asarray(few, np.int64)
+    return TopicIds(ids, names.n_born, names.n_died + len(few)), np.asarray(few, np.int64)
 
 
-def living(names: Names, tables: F64, use: F64) -> I64:
+def living(names: TopicIds, tables: F64, use: F64) -> I64:
     """Slots of the topics in use, the most used first; always one at least.
 
     In use is a topic that has a name and `BORN` tables: a corpus of D documents more likely than not uses it.

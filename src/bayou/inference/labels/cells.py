@@ -23,7 +23,7 @@ class Cells(NamedTuple):
     raw: F32
 
 
-class Batch(NamedTuple):
+class LabelBatch(NamedTuple):
     """Documents with labels."""
 
     pairs: Pairs
@@ -36,10 +36,10 @@ class Batch(NamedTuple):
         return len(self.label_ptr) - 1
 
 
-class Layout(NamedTuple):
+class EntryLayout(NamedTuple):
     """A batch and where its entries are, one for each (document, term, label of the document)."""
 
-    batch: Batch
+    batch: LabelBatch
     by_term: PairIndex
     entryptr: I64  # pairs + 1
     entry_labels: I32
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
         return np.zeros(self.entryptr[-1], np.float32)
 
 
-class Local(NamedTuple):
+class SharingSettings(NamedTuple):
     """How a document's tokens are shared out."""
 
     prior: F32  # of each label; without entries where all of the document's are alike
@@ -69,7 +69,7 @@ def no_cells(n_terms: int) -> Cells:
     return Cells(np.zeros(n_terms + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
-def make_batch(counts: csr_array, labels: csr_array, *, whole: bool) -> Batch:
+def make_batch(counts: csr_array, labels: csr_array, *, whole: bool) -> LabelBatch:
     """The documents that have labels; ``whole`` rounds the counts."""
     docs = np.flatnonzero(np.diff(labels.indptr) > 0)
     counts, labels = csr_array(counts[docs]), csr_array(labels[docs])
@@ -80,10 +80,10 @@ def make_batch(counts: csr_array, labels: csr_array, *, whole: bool) -> Batch:
         counts.indices.astype(np.int32),
         np.rint(data) if whole else data,
     )
-    return Batch(pairs, labels.indptr.astype(np.int64), labels.indices.astype(np.int32))
+    return LabelBatch(pairs, labels.indptr.astype(np.int64), labels.indices.astype(np.int32))
 
 
-def lay_out(batch: Batch, n_terms: int, n_labels: int) -> Layout:
+def lay_out(batch: LabelBatch, n_terms: int, n_labels: int) -> EntryLayout:
     """Entries in the order of pairs, and within a pair in that of the document's labels."""
     per_doc = np.diff(batch.label_ptr)
     doc_of = np.repeat(np.arange(batch.n_docs), np.diff(batch.pairs.indptr))
@@ -93,10 +93,10 @@ def lay_out(batch: Batch, n_terms: int, n_labels: int) -> Layout:
     start = np.repeat(batch.label_ptr[doc_of] - entryptr[:-1], width)
     labels = batch.labels[start + np.arange(entryptr[-1])]
     index = index_pairs(batch.pairs, 0, batch.n_docs, n_terms)
-    return Layout(batch, index, entryptr, labels, n_labels)
+    return EntryLayout(batch, index, entryptr, labels, n_labels)
 
 
-def gathered(cells: Cells, lay: Layout, each: Each) -> F32:
+def gather_entries(cells: Cells, lay: EntryLayout, each: Each) -> F32:
     """What the cells of every entry hold."""
     out, by_term, plain = lay.empty(), tuple(lay.by_term), tuple(cells)
 
@@ -107,7 +107,7 @@ def gathered(cells: Cells, lay: Layout, each: Each) -> F32:
     return out
 
 
-def pooled(entry: F32, lay: Layout, each: Each) -> F32:
+def pool_entries(entry: F32, lay: EntryLayout, each: Each) -> F32:
     """The batch's own sum of all entries of the same term and label."""
     out, by_term = lay.empty(), tuple(lay.by_term)
 
@@ -118,14 +118,14 @@ def pooled(entry: F32, lay: Layout, each: Each) -> F32:
     return out
 
 
-def label_sums(entry: F32, lay: Layout) -> F64:
+def label_sums(entry: F32, lay: EntryLayout) -> F64:
     """Tokens of each label in the batch."""
     return np.bincount(lay.entry_labels, entry, lay.n_labels).astype(np.float64)
 
 
-def weighed(
+def weigh_entries(
     known: tuple[F32, F32], mix: tuple[float, float], factor: F64, totals: F64, beta: float,
-    lay: Layout, n_terms: int, each: Each,
+    lay: EntryLayout, n_terms: int, each: Each,
 ) -> F32:  # fmt: skip
     """phi_vy of every entry: N_vy = factor_y (mix[0] known[0] + mix[1] known[1]), N_y = factor_y totals_y."""
     weight = lay.empty()
@@ -141,8 +141,8 @@ def weighed(
     return weight
 
 
-def shared(
-    weight: F32, lay: Layout, how: Local, keys: tuple[int, int], each: Each
+def share_tokens(
+    weight: F32, lay: EntryLayout, how: SharingSettings, keys: tuple[int, int], each: Each
 ) -> tuple[F32, F32]:
     """Tokens of each entry, expected or sampled; and the tokens of documents' labels in each kept sweep."""
     entry, pairs = lay.empty(), tuple(lay.batch.pairs)
@@ -156,18 +156,18 @@ def shared(
         rate = (n_passes, _DOC_TAU, _DOC_KAPPA)
         kernels.pass_docs(entry, pairs, lo, hi, weight, lay.own, lay.entryptr, how.prior, rate)
 
-    def sampled(lo: int, hi: int) -> None:
+    def sample(lo: int, hi: int) -> None:
         n_sweeps = (how.burn_in, how.n_samples)
         kernels.sample_docs(
             entry, held, pairs, lo, hi, weight, lay.own, lay.entryptr, how.prior, n_sweeps, keys
         )
 
-    work = sampled if how.sampled else smooth if len(how.prior) else greedy
+    work = sample if how.sampled else smooth if len(how.prior) else greedy
     each(work, lay.batch.pairs.indptr, _CELL * (1 if work is greedy else 5 * n_passes))
     return entry, held
 
 
-def merged(cells: Cells, entry: F32, lay: Layout, gain: float, each: Each) -> Cells:
+def merge_entries(cells: Cells, entry: F32, lay: EntryLayout, gain: float, each: Each) -> Cells:
     """The cells with ``gain`` times the batch's entries, those that met for the first time among them."""
     n_terms, by_term = len(cells.ptr) - 1, tuple(lay.by_term)
     slot = np.full(n_terms, -1, np.int64)
@@ -175,7 +175,7 @@ def merged(cells: Cells, entry: F32, lay: Layout, gain: float, each: Each) -> Ce
     size, every, plain = np.zeros(n_terms, np.int64), np.arange(n_terms + 1), tuple(cells)
 
     def measure(lo: int, hi: int) -> None:
-        kernels.merged_sizes(size, slot, by_term, lo, hi, plain, lay.own, lay.n_labels)
+        kernels.merge_sizes(size, slot, by_term, lo, hi, plain, lay.own, lay.n_labels)
 
     each(measure, every, _CELL)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
@@ -207,7 +207,7 @@ def select_terms(cells: Cells, terms: I64) -> Cells:
     return Cells(ptr, cells.labels[take], cells.raw[take])
 
 
-def moved_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
+def move_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
     """The cells of terms ``keep`` in that order, then ``n_new`` terms that have met no label."""
     size = np.concatenate([np.diff(cells.ptr)[keep], np.zeros(n_new, np.int64)])
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
@@ -216,7 +216,7 @@ def moved_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
     return Cells(ptr, cells.labels[take], cells.raw[take])
 
 
-def regrouped(cells: Cells, place: I64, n_labels: int) -> Cells:
+def regroup_labels(cells: Cells, place: I64, n_labels: int) -> Cells:
     """Cells of label y moved to label ``place[y]``, added where they meet; -1 drops them."""
     to = place[cells.labels]
     keep = to >= 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayou.inference.labels import allowed, training
+from bayou.inference.labels import assignments, training
 from bayou.inference.lda.arrays import F32, F64, I64, U16, U32
 from bayou.kernels.labels import links
 from bayou.kernels.lda.sweep import gibbs_sweep
@@ -20,7 +20,7 @@ from bayou.kernels.rng import MEMBER, key
 TOKENS = ("label", "word")
 
 
-class Floor(NamedTuple):
+class LinkChain(NamedTuple):
     """The tokens of one chain upstairs, with their counts."""
 
     labels: U32  # of each token; those of word tokens change from sweep to sweep
@@ -30,7 +30,7 @@ class Floor(NamedTuple):
     topic: F64  # n_k
 
 
-class Link(NamedTuple):
+class LinkData(NamedTuple):
     """What the floors of all chains share."""
 
     indptr: I64
@@ -44,13 +44,15 @@ def link_seed(seed: int, chain: int) -> int:
     return int(key(seed, MEMBER, chain, 56)) & 0x7FFFFFFF
 
 
-def plan(data: allowed.Data, p: SimpleNamespace, alpha: F64) -> Link:
+def plan(data: assignments.LabelData, p: SimpleNamespace, alpha: F64) -> LinkData:
     """Where each document's tokens upstairs are."""
     by_word = p.dep_tokens == "word"
-    return Link(data.token_ptr if by_word else data.label_ptr, alpha, float(p.beta_labels), by_word)
+    return LinkData(
+        data.token_ptr if by_word else data.label_ptr, alpha, float(p.beta_labels), by_word
+    )
 
 
-def start(link: Link, n_chains: int, seed: int) -> U16:
+def start(link: LinkData, n_chains: int, seed: int) -> U16:
     """Topics at random (chains x tokens)."""
     z = np.zeros((n_chains, int(link.indptr[-1])), np.uint16)
     for c in range(n_chains):
@@ -58,13 +60,13 @@ def start(link: Link, n_chains: int, seed: int) -> U16:
     return z
 
 
-def floors(
-    z: U16, kept: F32, data: allowed.Data, link: Link, counts: training.Counts
-) -> tuple[Floor, ...]:
+def link_chains(
+    z: U16, kept: F32, data: assignments.LabelData, link: LinkData, counts: training.LabelCounts
+) -> tuple[LinkChain, ...]:
     """Counts upstairs, from the labels of documents or of the tokens that the floor below has drawn."""
     out = []
     for c, (mine, sums) in enumerate(zip(z, kept, strict=True)):
-        floor = Floor(
+        floor = LinkChain(
             np.zeros(len(mine), np.uint32) if link.by_word else data.label_ids.astype(np.uint32),
             mine,
             sums,
@@ -79,7 +81,7 @@ def floors(
     return tuple(out)
 
 
-def sweep(floor: Floor, link: Link, keep: bool, seed: int, step: int) -> None:
+def sweep(floor: LinkChain, link: LinkData, keep: bool, seed: int, step: int) -> None:
     """One Gibbs sweep of a chain upstairs, in place: LDA whose terms are labels."""
     tokens = (link.indptr, floor.labels)
     gibbs_sweep(floor.z, tokens, floor.label_topic, floor.topic, link.alpha, link.beta, seed, step)
@@ -88,10 +90,10 @@ def sweep(floor: Floor, link: Link, keep: bool, seed: int, step: int) -> None:
 
 
 def relabel(
-    floor: Floor,
-    data: allowed.Data,
-    prior: allowed.Prior,
-    counts: training.Counts,
+    floor: LinkChain,
+    data: assignments.LabelData,
+    prior: assignments.LabelPrior,
+    counts: training.LabelCounts,
     c: int,
     seed: int,
     step: int,
@@ -101,17 +103,17 @@ def relabel(
         links.draw_shares(floor.labels, data.whole, counts.soft.share, link_seed(seed, c), step)
     else:
         chain = counts.chains[c]
-        allowed.draw(chain, data, prior, training.chain_seed(seed, c), (1 << 20) + step, False)
+        assignments.draw(chain, data, prior, training.chain_seed(seed, c), (1 << 20) + step, False)
         links.labels_of(floor.labels, chain.z, data.token_ptr, data.label_ptr, data.label_ids)
     links.count_links(floor.label_topic, floor.topic, floor.labels, floor.z)
 
 
 def block_sweep(
-    floor: Floor,
-    chain: allowed.Chain,
-    data: allowed.Data,
-    prior: allowed.Prior,
-    link: Link,
+    floor: LinkChain,
+    chain: assignments.LabelChain,
+    data: assignments.LabelData,
+    prior: assignments.LabelPrior,
+    link: LinkData,
     keep: bool,
     seed: int,
     step: int,
@@ -126,7 +128,7 @@ def block_sweep(
         floor.kept[:] += floor.label_topic
 
 
-def links_of(floors: tuple[Floor, ...], n_kept: int, beta: float) -> F64:
+def links_of(floors: tuple[LinkChain, ...], n_kept: int, beta: float) -> F64:
     """phi' = (n_ky + b) / (n_k + L b), chains one below the other (chains x topics, labels)."""
     out = []
     for floor in floors:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from bayou.inference.labels import cells as label_cells
-from bayou.inference.labels.state import LABELS, WORDS, State, born
+from bayou.inference.labels.state import LABELS, WORDS, LabelStreamState, birth_correction
 from bayou.inference.lda.arrays import F64, I64
 from bayou.kernels.rng import GOLDEN, LABEL_SPLIT, key, unit
 
 
-def arranged(state: State, source: I64, fresh: I64 | None = None) -> State:
+def arrange_labels(
+    state: LabelStreamState, source: I64, fresh: I64 | None = None
+) -> LabelStreamState:
     """Labels in another order, label i having been label ``source[i]``; -1 is a label that is new.
 
     ``fresh`` are the numbers of the new ones, by default those that come next.
@@ -24,33 +26,35 @@ def arranged(state: State, source: I64, fresh: I64 | None = None) -> State:
         fresh = state.next_id + np.arange(int((~known).sum()))
     place = np.full(state.n_labels, -1, np.int64)
     place[source[known]] = np.flatnonzero(known)
-    cells = label_cells.regrouped(state.cells, place, len(source))
+    cells = label_cells.regroup_labels(state.cells, place, len(source))
     ids = np.empty(len(source), np.int64)
     ids[known], ids[~known] = state.ids[source[known]], fresh
     tables = state.tables
     if len(tables) or state.n_labels == 0:
-        tables = _moved(state.tables if len(tables) else np.zeros(state.n_labels), source, 0.0)
+        tables = _move_values(
+            state.tables if len(tables) else np.zeros(state.n_labels), source, 0.0
+        )
     return state.with_cells(cells, state.scale)._replace(
         ids=ids, next_id=max(state.next_id, int(fresh.max(initial=-1)) + 1),
-        left=np.stack([_moved(row, source, 1.0) for row in state.left]),
-        shares=_moved(state.shares, source, 0.0), tables=tables,
-        topics=np.stack([_moved(one, source, 0.0) for one in state.topics]),
+        left=np.stack([_move_values(row, source, 1.0) for row in state.left]),
+        shares=_move_values(state.shares, source, 0.0), tables=tables,
+        topics=np.stack([_move_values(one, source, 0.0) for one in state.topics]),
     )  # fmt: skip
 
 
-def _moved(values: F64, source: I64, fresh: float) -> F64:
+def _move_values(values: F64, source: I64, fresh: float) -> F64:
     out = np.full((len(source), *values.shape[1:]), fresh)
     known = source >= 0
     out[known] = values[source[known]]
     return out
 
 
-def removed(state: State, gone: I64) -> State:
+def remove_labels(state: LabelStreamState, gone: I64) -> LabelStreamState:
     """Without some labels: their tokens and label tokens leave the totals [C_w, C_l]."""
     keep = np.setdiff1d(np.arange(state.n_labels), gone)
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
     rest = np.array([_rest(words, keep), _rest(state.shares, keep), 1.0])
-    return arranged(rescaled(state, rest), keep)
+    return arrange_labels(rescale_rest(state, rest), keep)
 
 
 def _rest(shares: F64, keep: I64) -> float:
@@ -59,7 +63,7 @@ def _rest(shares: F64, keep: I64) -> float:
     return rest if rest > 0.0 else 1.0
 
 
-def rescaled(state: State, rest: F64) -> State:
+def rescale_rest(state: LabelStreamState, rest: F64) -> LabelStreamState:
     """Shares of what is left, and totals as much smaller: their products stay."""
     return state._replace(
         scale=state.scale / rest[WORDS], doubt=state.doubt / rest,
@@ -68,44 +72,48 @@ def rescaled(state: State, rest: F64) -> State:
     )  # fmt: skip
 
 
-def merged(state: State, parts: I64, fresh: bool) -> State:
+def merge_labels(state: LabelStreamState, parts: I64, fresh: bool) -> LabelStreamState:
     """Several labels become the first of them, with all that was counted; ``fresh``: under a new number."""
     first, others, left = int(parts[0]), parts[1:], state.left.copy()
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
     tilt = np.ones((2, state.n_labels))  # labels of different age have different corrections
     for row, mass in ((WORDS, words), (LABELS, state.shares)):
-        left[row, first] = _joint_left(state.left[row, parts], mass[parts])
-        tilt[row, parts] = born(state.left[row, parts]) / born(left[row, [first]])
+        left[row, first] = _joint_remainder(state.left[row, parts], mass[parts])
+        tilt[row, parts] = birth_correction(state.left[row, parts]) / birth_correction(
+            left[row, [first]]
+        )
     place = np.arange(state.n_labels)
     place[others] = first
     raw = (state.raw * tilt[WORDS, state.cell_labels]).astype(np.float32)
-    cells = label_cells.regrouped(state.cells._replace(raw=raw), place, state.n_labels)
+    cells = label_cells.regroup_labels(state.cells._replace(raw=raw), place, state.n_labels)
     ids = state.ids.copy()
     if fresh:
         ids[first] = state.next_id
     joined = state.with_cells(cells, state.scale)._replace(
         left=left, ids=ids, next_id=state.next_id + int(fresh),
-        shares=_added(tilt[LABELS] * state.shares, parts),
-        topics=np.stack([_added(tilt[LABELS][:, None] * one, parts) for one in state.topics]),
-        tables=_added(tilt[WORDS] * state.tables, parts) if len(state.tables) else state.tables,
+        shares=_add_parts(tilt[LABELS] * state.shares, parts),
+        topics=np.stack([_add_parts(tilt[LABELS][:, None] * one, parts) for one in state.topics]),
+        tables=_add_parts(tilt[WORDS] * state.tables, parts) if len(state.tables) else state.tables,
     )  # fmt: skip
-    return arranged(joined, np.setdiff1d(np.arange(state.n_labels), others))
+    return arrange_labels(joined, np.setdiff1d(np.arange(state.n_labels), others))
 
 
-def _joint_left(left: F64, mass: F64) -> float:
+def _joint_remainder(left: F64, mass: F64) -> float:
     """What is left such that the corrected counts add up: sum m / (1 - left) over the parts."""
-    corrected = float((born(left) * mass).sum())
+    corrected = float((birth_correction(left) * mass).sum())
     return 1.0 - float(mass.sum()) / corrected if corrected > 0.0 else float(left.min())
 
 
-def _added(values: F64, parts: I64) -> F64:
+def _add_parts(values: F64, parts: I64) -> F64:
     out = values.copy()
     out[parts[0]] = values[parts].sum(axis=0)
     out[parts[1:]] = 0.0
     return out
 
 
-def split(state: State, label: int, n_parts: int, noise: float, seed: int) -> State:
+def split_label(
+    state: LabelStreamState, label: int, n_parts: int, noise: float, seed: int
+) -> LabelStreamState:
     """One label becomes several that stand behind the others and share its counts, by nearly equal parts.
 
     Every cell of part i gets (1 + e_i) / sum_j (1 + e_j) of the count, e uniform between -noise and noise:
@@ -116,7 +124,7 @@ def split(state: State, label: int, n_parts: int, noise: float, seed: int) -> St
     rows = np.repeat(np.arange(len(cells.ptr) - 1), np.diff(cells.ptr))
     mine = np.flatnonzero(cells.labels == label)
     parts = _uneven(rows[mine], fresh, noise, seed)
-    grown = arranged(state, np.concatenate([np.arange(n), np.full(n_parts, -1)]))
+    grown = arrange_labels(state, np.concatenate([np.arange(n), np.full(n_parts, -1)]))
     labels = np.concatenate([cells.labels, *(np.full(len(mine), n + i) for i in range(n_parts))])
     values = np.concatenate([cells.raw, *(cells.raw[mine] * parts[:, i] for i in range(n_parts))])
     order = np.lexsort((labels, np.concatenate([rows, np.tile(rows[mine], n_parts)])))
@@ -134,7 +142,7 @@ def split(state: State, label: int, n_parts: int, noise: float, seed: int) -> St
     )
     shares[label] = 0.0
     whole = np.setdiff1d(np.arange(n + n_parts), [label])
-    return arranged(out, whole)
+    return arrange_labels(out, whole)
 
 
 def _uneven(items: I64, ids: I64, noise: float, seed: int) -> F64:

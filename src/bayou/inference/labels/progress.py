@@ -22,7 +22,7 @@ _MIDDLE = 0.5 * (_EDGES[1:] + _EDGES[:-1])
 _STEP = 0.5  # of the regression of the number of labels
 
 
-class Judged(NamedTuple):
+class TallyChoice(NamedTuple):
     """What follows from a tally."""
 
     mixture: int  # which of the mixtures ranks labels best
@@ -36,7 +36,7 @@ def start(n_mixtures: int) -> F64:
     return np.zeros((n_mixtures, 2, BINS))
 
 
-def tallied(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64:
+def update_tally(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64:
     """The tally with documents of which all labels are known; older ones fade."""
     place = np.log(np.maximum(shares, LEAST)) / np.log(LEAST) * BINS
     place = np.minimum(place.astype(np.int64), BINS - 1)
@@ -48,20 +48,20 @@ def tallied(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64:
     return out
 
 
-def judged(tally: F64, n_each: float) -> Judged:
+def choose_from_tally(tally: F64, n_each: float) -> TallyChoice:
     """The best mixture, the threshold of the largest micro-F1, and the sigmoid of the largest likelihood.
 
     ``n_each`` is the mean number of labels: before anything is tallied, a label is given where its share is
     above half of an even part.
     """
     if not tally.any():
-        return Judged(0, 0.5 / max(n_each, 1.0), 1.0, 0.0)
+        return TallyChoice(0, 0.5 / max(n_each, 1.0), 1.0, 0.0)
     best = int(np.argmax([_auc(*one) for one in tally]))
     every, yes = tally[best]
     hits, given = np.cumsum(yes), np.cumsum(every)
     at = int(np.argmax(2.0 * hits / np.maximum(given + hits[-1], 1e-300)))
     slope, offset = sigmoid_of_bins(_MIDDLE, yes + 1.0 / BINS, every + 2.0 / BINS)
-    return Judged(best, float(np.exp(_EDGES[at + 1])), slope, offset)
+    return TallyChoice(best, float(np.exp(_EDGES[at + 1])), slope, offset)
 
 
 def _auc(every: F64, yes: F64) -> float:
@@ -72,7 +72,7 @@ def _auc(every: F64, yes: F64) -> float:
     return float((yes * (below + 0.5 * no)).sum() / total) if total > 0.0 else 0.5
 
 
-def sized(sizes: F64, mean: float, counts: csr_array, n_each: F64) -> F64:
+def update_size_weights(sizes: F64, mean: float, counts: csr_array, n_each: F64) -> F64:
     """Weights of terms for the number of labels after more documents: least squares by AdaGrad.
 
     ``sizes`` holds weights and sums of squared gradients (2 x terms); ``mean`` is the number of labels of a

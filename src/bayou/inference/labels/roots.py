@@ -38,7 +38,7 @@ def start(n_dishes: int, below: float | None, above: float | None) -> Level:
     )
 
 
-def redrawn(
+def redraw_level(
     level: Level, tables: I64, per_place: I64, sizes: I64, learn: tuple[bool, bool], seed: int,
     sweep: int,
 ) -> Level:  # fmt: skip

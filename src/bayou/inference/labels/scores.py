@@ -27,14 +27,14 @@ STEPS = 10  # of labelled LDA on a document; more change next to nothing
 LABEL_COST = 30.0  # nanoseconds that the labels of a pair take, about
 
 
-class Found(NamedTuple):
+class LabelScores(NamedTuple):
     """What documents are found to be about."""
 
     scores: F64  # documents x columns; rows sum to one
     prior: F64  # pi, documents x columns, or one row for all documents
 
 
-def met_pairs(counts: csr_array, post: LabelPosterior) -> Pairs:
+def pairs_with_labels(counts: csr_array, post: LabelPosterior) -> Pairs:
     """Pairs of the terms that some label has met."""
     pairs = documents.pairs_of(counts)
     keep = np.diff(post.term_label.indptr)[pairs.terms] > 0
@@ -68,7 +68,7 @@ def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
     return out
 
 
-def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
+def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> LabelScores:
     """Scores of all columns, labels and free topics."""
     prior = label_priors(post, pairs, each)
     steps, strength = (1, 0.0)
@@ -77,43 +77,43 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> Found:
     elif post.score == "document":
         steps, strength = STEPS, -1.0
         if post.strength >= 0:
-            prior = _flattened(prior, post)
+            prior = _flatten_prior(prior, post)
             strength = post.strength + float(post.alpha.sum())
     out = np.empty((pairs.n_docs, post.n_columns))
-    words, base, plain = *_frozen(post), tuple(pairs)
+    words, base, plain = *_kernel_arrays(post), tuple(pairs)
 
     def work(lo: int, hi: int) -> None:
         label_scores.score_docs(out, plain, lo, hi, words, base, prior, strength, steps)
 
     each(work, pairs.indptr, LABEL_COST * steps)
-    return Found(out, prior)
+    return LabelScores(out, prior)
 
 
-def _frozen(post: LabelPosterior) -> tuple[tuple[Any, ...], Any]:
+def _kernel_arrays(post: LabelPosterior) -> tuple[tuple[Any, ...], Any]:
     """The terms of labels as kernels take them; read-only arrays are copied, not compiled for anew."""
     return tuple(map(arrays.writable, post.words)), arrays.writable(post.base)
 
 
-def _flattened(prior: F64, post: LabelPosterior) -> F64:
+def _flatten_prior(prior: F64, post: LabelPosterior) -> F64:
     """(strength pi + alpha) / (strength + sum alpha): the prior of Dependency-LDA, summing to one."""
     return np.asarray(
         (post.strength * prior + post.alpha) / (post.strength + post.alpha.sum()), np.float64
     )
 
 
-def label_shares(post: LabelPosterior, found: Found) -> F64:
+def label_shares(post: LabelPosterior, found: LabelScores) -> F64:
     """Scores of the labels alone, mixed with their prior; rows sum to one (documents x labels)."""
-    own = _normalised(found.scores[:, : post.n_labels])
+    own = _normalise(found.scores[:, : post.n_labels])
     if post.mix == 0.0:
         return own
-    prior = _normalised(found.prior[:, : post.n_labels])
+    prior = _normalise(found.prior[:, : post.n_labels])
     own *= 1.0 - post.mix
     prior *= post.mix
     own += prior
     return own
 
 
-def _normalised(scores: F64) -> F64:
+def _normalise(scores: F64) -> F64:
     total = scores.sum(axis=1, keepdims=True)
     if (total > 0).all():
         return np.asarray(scores / total, np.float64)
@@ -121,7 +121,7 @@ def _normalised(scores: F64) -> F64:
     return np.asarray(np.divide(scores, total, out=even, where=total > 0), np.float64)
 
 
-def token_votes(post: LabelPosterior, pairs: Pairs, d: int, found: Found) -> F64:
+def token_votes(post: LabelPosterior, pairs: Pairs, d: int, found: LabelScores) -> F64:
     """What each term of a document adds to the score of each label (terms x labels)."""
     at = slice(pairs.indptr[d], pairs.indptr[d + 1])
     terms, counts = pairs.terms[at], pairs.counts[at].astype(np.float64)
@@ -148,5 +148,7 @@ def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
     if dependent and post.strength < 0:
         strength = one.n_tokens
     out = np.empty((1, post.n_columns))
-    label_scores.score_docs(out, tuple(one), 0, 1, *_frozen(post), prior[None], strength, STEPS - 1)
+    label_scores.score_docs(
+        out, tuple(one), 0, 1, *_kernel_arrays(post), prior[None], strength, STEPS - 1
+    )
     return np.asarray(strength * prior + one.n_tokens * out[0], np.float64)

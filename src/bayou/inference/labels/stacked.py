@@ -17,7 +17,7 @@ from bayou.inference.lda.arrays import F32, F64, I64, U16, U32
 from bayou.kernels.labels import stacked
 
 
-class Chain(NamedTuple):
+class StackedChain(NamedTuple):
     """Where one chain is; counts are changed in place."""
 
     z: U16  # topic of each label token
@@ -28,8 +28,12 @@ class Chain(NamedTuple):
 
 
 def sweep(
-    chain: Chain, tokens: tuple[I64, U32], learn: tuple[bool, bool, bool], seed: int, step: int
-) -> Chain:
+    chain: StackedChain,
+    tokens: tuple[I64, U32],
+    learn: tuple[bool, bool, bool],
+    seed: int,
+    step: int,
+) -> StackedChain:
     """Topics of all tokens, tables of documents and of topics, then roots and concentrations.
 
     ``learn`` says which concentrations are drawn: of documents [b1], of topics [c1], of the two roots.
@@ -44,13 +48,13 @@ def sweep(
     stacked.document_tables(of_topics, of_docs, chain.z, indptr, g.mass, upper, step)
     stacked.topic_tables(of_labels, per_topic, chain.label_topic, h.mass, lower, step)
     sizes = np.diff(indptr)
-    g = roots.redrawn(g, of_topics, of_docs, sizes, (learn[0], learn[2]), upper, step)
+    g = roots.redraw_level(g, of_topics, of_docs, sizes, (learn[0], learn[2]), upper, step)
     totals = np.rint(chain.topic).astype(np.int64)
-    h = roots.redrawn(h, of_labels, per_topic, totals, (learn[1], learn[2]), lower, step)
+    h = roots.redraw_level(h, of_labels, per_topic, totals, (learn[1], learn[2]), lower, step)
     return chain._replace(topics=g, labels=h)
 
 
-def links(chain: Chain) -> F64:
+def links(chain: StackedChain) -> F64:
     """phi'_ky = (n_ky + c1 h_y) / (n_k + c1), topics x labels."""
     h = chain.labels
     found = (chain.label_topic.astype(np.float64) + h.mass[:, None]) / (chain.topic + h.below)

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.inference.labels import cells as label_cells
-from bayou.inference.labels.cells import Cells, Local
+from bayou.inference.labels.cells import Cells, SharingSettings
 from bayou.inference.lda.arrays import F32, F64, I32, I64
 
 WORDS, LABELS, DOCS = 0, 1, 2  # the three totals of a stream
 
 
-class State(NamedTuple):
+class LabelStreamState(NamedTuple):
     """What the next mini-batch needs."""
 
     step: int  # mini-batches with labels so far
@@ -51,20 +51,20 @@ class State(NamedTuple):
         """Number of labels."""
         return len(self.ids)
 
-    def with_cells(self, cells: Cells, scale: float) -> State:
+    def with_cells(self, cells: Cells, scale: float) -> LabelStreamState:
         """The same with other cells."""
         return self._replace(
             cell_ptr=cells.ptr, cell_labels=cells.labels, raw=cells.raw, scale=float(scale)
         )
 
 
-class How(NamedTuple):
+class LabelStreamSettings(NamedTuple):
     """The settings of a step."""
 
     beta: float
     link_beta: float  # of a topic's labels
     alpha: F64  # of a document's topics over labels
-    local: Local  # of a document's tokens; its prior is made of `prior` and `root`
+    local: SharingSettings  # of a document's tokens; its prior is made of `prior` and `root`
     prior: float | None  # of each label of a document while training; None where all are alike
     root: tuple[float, float] | None  # b1 and b0 where that prior is a learned one
     n_rounds: int
@@ -73,10 +73,10 @@ class How(NamedTuple):
     n_docs: float | None  # documents that shares stand for; None: as many as the steps remember
 
 
-def start(n_terms: int, n_topics: int, n_chains: int) -> State:
+def start(n_terms: int, n_topics: int, n_chains: int) -> LabelStreamState:
     """Nothing known, and no label."""
     cells = label_cells.no_cells(n_terms)
-    return State(
+    return LabelStreamState(
         0, 0, *cells, 1.0, np.zeros(0, np.int64), 0, np.ones((2, 0)), np.zeros(3), np.zeros(2),
         np.zeros(0), np.zeros((n_chains, 0, n_topics)), np.zeros(0), np.zeros((0, 2, 0)),
         np.zeros((2, 0)),
@@ -89,44 +89,46 @@ def step_size(step: int, rate: tuple[float, float, float]) -> float:
     return float(min(1.0, max(1.0 / step, s * (tau + step) ** -kappa)))
 
 
-def born(left: F64) -> F64:
+def birth_correction(left: F64) -> F64:
     """What counts of labels are multiplied by: 1 / (1 - prod (1 - rho)); 1 where nothing came."""
     gone = 1.0 - left
     return np.divide(1.0, gone, out=np.ones_like(gone), where=gone > 0.0)
 
 
-def totals(state: State, n_docs: float | None) -> F64:
+def totals(state: LabelStreamState, n_docs: float | None) -> F64:
     """C_w, C_l and D: tokens, label tokens and documents that the shares stand for."""
     if n_docs is not None:
         return np.append(n_docs * state.lengths, n_docs)
     return np.divide(1.0, state.doubt, out=np.zeros(3), where=state.doubt > 0.0)
 
 
-def factors(state: State, which: int, n_docs: float | None) -> F64:
+def factors(state: LabelStreamState, which: int, n_docs: float | None) -> F64:
     """From shares to counts, one a label: C times the correction by birth."""
-    return np.asarray(totals(state, n_docs)[which] * born(state.left[which]), np.float64)
+    return np.asarray(
+        totals(state, n_docs)[which] * birth_correction(state.left[which]), np.float64
+    )
 
 
-def root_of(state: State, how: How) -> F64:
+def root_of(state: LabelStreamState, how: LabelStreamSettings) -> F64:
     """g_y = (M_y + b0 / L) / (M + b0), M_y the expected tables of the label in all documents."""
     b0 = how.root[1] if how.root is not None else 1.0
-    mass = totals(state, how.n_docs)[DOCS] * born(state.left[WORDS]) * state.tables
+    mass = totals(state, how.n_docs)[DOCS] * birth_correction(state.left[WORDS]) * state.tables
     return np.asarray((mass + b0 / len(mass)) / (mass.sum() + b0), np.float64)
 
 
-def label_prior(state: State, how: How) -> F64:
+def label_prior(state: LabelStreamState, how: LabelStreamSettings) -> F64:
     """Prior of each label in a document while training; without entries where all are alike."""
     if how.prior is None:
         return np.zeros(0)
     return np.full(state.n_labels, how.prior) if how.root is None else table_mass(state, how)
 
 
-def table_mass(state: State, how: How) -> F64:
+def table_mass(state: LabelStreamState, how: LabelStreamSettings) -> F64:
     """b1 g_y: how many tokens of a label open a table of their own."""
     return (how.root[0] if how.root is not None else 1.0) * root_of(state, how)
 
 
-def sound(state: State) -> bool:
+def sound(state: LabelStreamState) -> bool:
     """Whether what was read has the shapes and the numbers that kernels rely on."""
     whole = (state.step, state.n_seen, state.next_id)
     if not all(type(n) is int and n >= 0 for n in whole) or type(state.scale) is not float:
@@ -142,7 +144,7 @@ def sound(state: State) -> bool:
     return 0.0 < state.scale < np.inf and _fits(state)
 
 
-def _fits(state: State) -> bool:
+def _fits(state: LabelStreamState) -> bool:
     n, ptr, labels = len(np.atleast_1d(state.ids)), state.cell_ptr, state.cell_labels
     shapes = {
         "ids": (n,), "left": (2, n), "doubt": (3,), "lengths": (2,), "shares": (n,),

@@ -16,12 +16,12 @@ import numpy as np
 
 from bayou.inference.hdp.tables import expected_tables
 from bayou.inference.labels import cells as label_cells
-from bayou.inference.labels.cells import Batch, Cells, Layout
+from bayou.inference.labels.cells import Cells, EntryLayout, LabelBatch
 from bayou.inference.labels.state import (
     LABELS,
     WORDS,
-    How,
-    State,
+    LabelStreamSettings,
+    LabelStreamState,
     factors,
     label_prior,
     step_size,
@@ -37,7 +37,9 @@ _FOLD = 1e-6  # scale below which it is multiplied into the cells
 _STEPS = 10  # of expectation-maximisation on the labels of a document
 
 
-def learn(state: State, batch: Batch, how: How, seed: int, each: Each) -> State:
+def learn(
+    state: LabelStreamState, batch: LabelBatch, how: LabelStreamSettings, seed: int, each: Each
+) -> LabelStreamState:
     """One mini-batch: local inference under what is known, then the blend. Arrays are made anew."""
     n_words, n_labels = batch.pairs.n_tokens, float(len(batch.labels))
     if not n_labels:
@@ -58,7 +60,7 @@ def learn(state: State, batch: Batch, how: How, seed: int, each: Each) -> State:
     return after
 
 
-def _doubt(state: State, sizes: F64, rho: float) -> F64:
+def _doubt(state: LabelStreamState, sizes: F64, rho: float) -> F64:
     """Shares are means of batches with weights w_t: as good as those of 1 / sum w_t^2 / |M_t| tokens."""
     more = np.divide(rho**2, sizes, out=np.zeros(3), where=sizes > 0.0)
     keep = np.where(sizes > 0.0, (1.0 - rho) ** 2, 1.0)
@@ -69,12 +71,18 @@ def _doubt(state: State, sizes: F64, rho: float) -> F64:
 
 
 def _learn_words(
-    state: State, after: State, batch: Batch, how: How, rho: float, seed: int, each: Each
-) -> State:
+    state: LabelStreamState,
+    after: LabelStreamState,
+    batch: LabelBatch,
+    how: LabelStreamSettings,
+    rho: float,
+    seed: int,
+    each: Each,
+) -> LabelStreamState:
     """Rounds of sharing out the batch's tokens, each under what the round before would give."""
     n_terms = len(state.cell_ptr) - 1
     lay = label_cells.lay_out(batch, n_terms, state.n_labels)
-    old = label_cells.gathered(state.cells, lay, each)
+    old = label_cells.gather_entries(state.cells, lay, each)
     known = state.scale * label_cells.column_totals(state.cells, state.n_labels)
     gain = rho / batch.pairs.n_tokens
     local = how.local._replace(prior=label_prior(state, how).astype(np.float32))
@@ -83,21 +91,25 @@ def _learn_words(
     entry = held = fresh
     for i in range(how.n_rounds):
         if i:
-            fresh = label_cells.pooled(entry, lay, each)
+            fresh = label_cells.pool_entries(entry, lay, each)
             total = (1.0 - rho) * known + gain * label_cells.label_sums(entry, lay)
             mix, factor = ((1.0 - rho) * state.scale, gain), factors(after, WORDS, how.n_docs)
-        weight = label_cells.weighed((old, fresh), mix, factor, total, how.beta, lay, n_terms, each)
+        weight = label_cells.weigh_entries(
+            (old, fresh), mix, factor, total, how.beta, lay, n_terms, each
+        )
         keys = (seed, state.step * how.n_rounds + i)
-        entry, held = label_cells.shared(weight, lay, local, keys, each)
-    cells, scale = _decayed(state, rho)
-    after = after.with_cells(label_cells.merged(cells, entry, lay, gain / scale, each), scale)
+        entry, held = label_cells.share_tokens(weight, lay, local, keys, each)
+    cells, scale = _decay_cells(state, rho)
+    after = after.with_cells(
+        label_cells.merge_entries(cells, entry, lay, gain / scale, each), scale
+    )
     if how.root is not None:
         found = _tables(held, table_mass(state, how), lay)
         after = after._replace(tables=(1.0 - rho) * state.tables + rho * found)
     return after
 
 
-def _decayed(state: State, rho: float) -> tuple[Cells, float]:
+def _decay_cells(state: LabelStreamState, rho: float) -> tuple[Cells, float]:
     """All cells times 1 - rho, which costs nothing: it goes into the scale while that is not too small."""
     scale = state.scale * (1.0 - rho)
     if rho == 1.0:
@@ -107,15 +119,15 @@ def _decayed(state: State, rho: float) -> tuple[Cells, float]:
     return state.cells, scale
 
 
-def _tables(held: F32, mass: F64, lay: Layout) -> F64:
+def _tables(held: F32, mass: F64, lay: EntryLayout) -> F64:
     """Expected tables a document of each label, the mean of the kept sweeps: E[m | n] under x = b1 g."""
     labels = lay.batch.labels
     x = mass[labels]
-    found = np.mean([_expected(row, x) for row in held], axis=0)
+    found = np.mean([_expected_tables(row, x) for row in held], axis=0)
     return np.bincount(labels, found, lay.n_labels) / lay.batch.n_docs
 
 
-def _expected(counts: F32, mass: F64) -> F64:
+def _expected_tables(counts: F32, mass: F64) -> F64:
     """E[m] of single counts under masses of their own."""
     out = np.zeros(len(counts))
     for n in np.unique(counts[counts > 0]):  # few distinct counts, many labels
@@ -128,7 +140,13 @@ def _expected(counts: F32, mass: F64) -> F64:
 
 
 def _learn_labels(
-    state: State, after: State, batch: Batch, how: How, rho: float, seed: int, each: Each
+    state: LabelStreamState,
+    after: LabelStreamState,
+    batch: LabelBatch,
+    how: LabelStreamSettings,
+    rho: float,
+    seed: int,
+    each: Each,
 ) -> F64:
     """LDA of label tokens, chain by chain, in rounds as the words."""
     out = np.empty_like(state.topics)
@@ -145,7 +163,7 @@ def _learn_labels(
     return out
 
 
-def _with_noise(state: State, how: How, seed: int, chain: int) -> F32:
+def _with_noise(state: LabelStreamState, how: LabelStreamSettings, seed: int, chain: int) -> F32:
     """N'_yk; labels that never came have a token's worth of noise, or all topics would stay alike."""
     now = factors(state, LABELS, how.n_docs)[:, None] * state.topics[chain]
     n_topics, stream = now.shape[1], np.empty(1, np.uint64)
@@ -155,7 +173,9 @@ def _with_noise(state: State, how: How, seed: int, chain: int) -> F32:
     return np.asarray(now, np.float32)
 
 
-def _label_step(now: F32, pairs: Pairs, index: PairIndex, how: How, each: Each) -> F32:
+def _label_step(
+    now: F32, pairs: Pairs, index: PairIndex, how: LabelStreamSettings, each: Each
+) -> F32:
     """Expected label tokens of the batch in each topic, given N' (labels x topics)."""
     n_labels, n_topics = now.shape
     inverse = 1.0 / (now.sum(axis=0, dtype=np.float64) + n_labels * how.link_beta)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayou.data.checks import check_kept, number, one_of, optional, whole
+from bayou.data.checks import check_averaged_sweeps, number, one_of, optional, whole
 from bayou.data.errors import DataError
-from bayou.inference.labels import allowed
+from bayou.inference.labels import assignments
 from bayou.inference.lda.arrays import F32, F64, I32, Each
 from bayou.kernels.rng import MEMBER, key
 
@@ -22,7 +22,7 @@ PRIORS = ("frequency", "flat")  # of the labels of new documents
 MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
-class State(NamedTuple):
+class LabelTrainingState(NamedTuple):
     """What the next sweep needs: labels drawn, or their probabilities."""
 
     step: int
@@ -32,15 +32,15 @@ class State(NamedTuple):
     moved: float  # how much of a token's probability the last step of CVB0 moved, on average
 
 
-Below = Any  # a state with the fields of `State`, and perhaps others
+Below = Any  # a state with the fields of `LabelTrainingState`, and perhaps others
 S = TypeVar("S", bound=Below)
 
 
-class Counts(NamedTuple):
+class LabelCounts(NamedTuple):
     """What follows from a state: counts that sweeps keep up to date."""
 
-    chains: tuple[allowed.Chain, ...]
-    soft: allowed.Soft | None
+    chains: tuple[assignments.LabelChain, ...]
+    soft: assignments.SoftAssignments | None
 
 
 def check(p: SimpleNamespace) -> None:
@@ -54,15 +54,15 @@ def check(p: SimpleNamespace) -> None:
         whole("n_threads", p.n_threads, 1)
     one_of("inference", p.inference, INFERENCES)
     if p.inference == "gibbs":
-        check_kept(p)
+        check_averaged_sweeps(p)
 
 
 def priors(
     n_terms: int, n_columns: int, p: SimpleNamespace, *, boost: float, greedy: bool
-) -> allowed.Prior:
+) -> assignments.LabelPrior:
     """The same for every label."""
     alpha = MASS / n_columns if p.alpha is None else float(p.alpha)
-    return allowed.Prior(
+    return assignments.LabelPrior(
         beta=np.full(n_columns, float(p.beta)),
         vbeta=np.full(n_columns, float(p.beta) * n_terms),
         gain=np.ones(n_columns),
@@ -86,7 +86,9 @@ def label_prior(alpha: F64, found: F64, p: Any) -> F64:
     return np.asarray(np.concatenate([alpha[: len(found)] + more, alpha[len(found) :]]), np.float64)
 
 
-def given_matrix(given: Any, classes: NDArray[Any], n_free: int, n_terms: int) -> csr_array | None:
+def label_term_matrix(
+    given: Any, classes: NDArray[Any], n_free: int, n_terms: int
+) -> csr_array | None:
     """Terms that labels keep, as (terms, columns); columns of given labels sum to one."""
     if given is None:
         return None
@@ -113,7 +115,7 @@ def given_matrix(given: Any, classes: NDArray[Any], n_free: int, n_terms: int) -
     return csr_array(out)
 
 
-def fixed(prior: allowed.Prior, given: csr_array | None) -> allowed.Prior:
+def fix_terms(prior: assignments.LabelPrior, given: csr_array | None) -> assignments.LabelPrior:
     """Priors under which labels with given terms keep them: n_vy = phi_vy, no smoothing, no gain."""
     if given is None:
         return prior
@@ -132,47 +134,56 @@ def chain_seed(seed: int, chain: int) -> int:
 
 
 def begin(
-    data: allowed.Data, n_labels: int, p: SimpleNamespace, seed: int, n_chains: int, each: Each
-) -> State:
+    data: assignments.LabelData,
+    n_labels: int,
+    p: SimpleNamespace,
+    seed: int,
+    n_chains: int,
+    each: Each,
+) -> LabelTrainingState:
     """Labels at random, or equally likely."""
     if p.inference == "cvb0":
         none = np.zeros((0, 0))
-        share = allowed.start_soft(data, n_labels, seed, each)
-        return State(0, none.astype(np.int32), none.astype(np.float32), share, 1.0)
-    z = np.stack([allowed.start_chain(data, chain_seed(seed, c)) for c in range(n_chains)])
+        share = assignments.start_soft(data, n_labels, seed, each)
+        return LabelTrainingState(0, none.astype(np.int32), none.astype(np.float32), share, 1.0)
+    z = np.stack([assignments.start_chain(data, chain_seed(seed, c)) for c in range(n_chains)])
     kept = np.zeros((n_chains, len(data.cell_labels)), np.float32)
-    return State(0, z, kept, np.zeros(0, np.float32), 1.0)
+    return LabelTrainingState(0, z, kept, np.zeros(0, np.float32), 1.0)
 
 
-def counts_of(state: Below, data: allowed.Data, prior: allowed.Prior, each: Each) -> Counts:
+def counts_of(
+    state: Below, data: assignments.LabelData, prior: assignments.LabelPrior, each: Each
+) -> LabelCounts:
     """Counts from the labels of tokens, or from their probabilities."""
     if len(state.share) or not len(state.z):
-        return Counts((), allowed.soft_counts(state.share, data, prior, each))
+        return LabelCounts((), assignments.soft_counts(state.share, data, prior, each))
     pairs = zip(state.z, state.kept, strict=True)
-    return Counts(tuple(allowed.chain_counts(z, kept, data, prior) for z, kept in pairs), None)
+    return LabelCounts(
+        tuple(assignments.chain_counts(z, kept, data, prior) for z, kept in pairs), None
+    )
 
 
 def sweep(
     state: S,
-    counts: Counts,
-    data: allowed.Data,
-    prior: allowed.Prior,
+    counts: LabelCounts,
+    data: assignments.LabelData,
+    prior: assignments.LabelPrior,
     p: SimpleNamespace,
     seed: int,
     each: Each,
 ) -> S:
     """One sweep of all chains, each on its own, or one step of CVB0; in place."""
     if counts.soft is not None:
-        moved = allowed.step_soft(counts.soft, data, prior, each)
+        moved = assignments.step_soft(counts.soft, data, prior, each)
         return cast(S, state._replace(step=state.step + 1, moved=moved))
     keep = state.step >= p.n_sweeps - p.n_kept
 
     def work(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            allowed.draw(counts.chains[c], data, prior, chain_seed(seed, c), state.step, keep)
+            assignments.draw(counts.chains[c], data, prior, chain_seed(seed, c), state.step, keep)
 
     ends = np.arange(len(counts.chains) + 1, dtype=np.int64) * max(len(data.slots), 1)
-    each(work, ends, 10.0 * allowed.CELL_COST)
+    each(work, ends, 10.0 * assignments.CELL_COST)
     return cast(S, state._replace(step=state.step + 1))
 
 
@@ -181,7 +192,9 @@ def is_over(state: Below, p: SimpleNamespace) -> bool:
     return bool(state.step >= p.n_sweeps or state.moved < MOVED)
 
 
-def expected(state: Below, counts: Counts, data: allowed.Data, p: SimpleNamespace) -> csr_array:
+def expected_counts(
+    state: Below, counts: LabelCounts, data: assignments.LabelData, p: SimpleNamespace
+) -> csr_array:
     """Expected counts of terms in labels: the average of all chains, labels' given terms among them."""
     if counts.soft is not None:
         return data.term_label(counts.soft.cells)

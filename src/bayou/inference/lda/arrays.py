@@ -51,7 +51,7 @@ def topic_totals(term_topic: F32 | F64) -> F64:
     return totals
 
 
-def filled(rows: A) -> A:
+def pad_columns(rows: A) -> A:
     """Rows with columns of zeros, up to a whole number of `LANES`."""
     more = -rows.shape[1] % LANES
     if not more:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayou.inference.lda.arrays import F64, I64, topic_totals
 
 
-def moved(rows: NDArray[Any], keep: I64, n_new: int, fill: float = 0.0) -> NDArray[Any]:
+def move_rows(rows: NDArray[Any], keep: I64, n_new: int, fill: float = 0.0) -> NDArray[Any]:
     """One row a term: those of ``keep``, then ``n_new`` that hold ``fill``."""
     new = np.full((n_new, *rows.shape[1:]), fill, rows.dtype)
     return np.ascontiguousarray(np.concatenate([rows[keep], new]))
@@ -32,7 +32,7 @@ def counts_of(raw: NDArray[Any], scale: float, gone: I64) -> F64:
     return np.asarray(scale * topic_totals(raw[gone]), np.float64)
 
 
-def seated(tables: F64, before: F64, after: F64) -> F64:
+def limit_tables(tables: F64, before: F64, after: F64) -> F64:
     """Tables of topics whose tokens have become fewer: at every table that is left sits a token."""
     return np.where(after < before, np.minimum(tables, after), tables)
 

@@ -14,7 +14,7 @@ from bayou.kernels.lda import em
 from bayou.kernels.token import LANES
 
 
-class Batch(NamedTuple):
+class EMBatch(NamedTuple):
     """Documents lo .. hi with their pairs grouped by term."""
 
     lo: int
@@ -31,17 +31,17 @@ class Scratch(NamedTuple):
     ratio_sub: F32
 
 
-def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[Batch]:
+def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[EMBatch]:
     """Cut the documents into runs of equal numbers of documents."""
     n_batches = max(1, min(n_batches, pairs.n_docs))
     cuts = np.linspace(0, pairs.n_docs, n_batches + 1).astype(np.int64)
     return [
-        Batch(int(lo), int(hi), index_pairs(pairs, int(lo), int(hi), n_terms))
+        EMBatch(int(lo), int(hi), index_pairs(pairs, int(lo), int(hi), n_terms))
         for lo, hi in pairwise(cuts)
     ]
 
 
-def make_scratch(batches: list[Batch], n_topics: int) -> Scratch:
+def make_scratch(batches: list[EMBatch], n_topics: int) -> Scratch:
     """Room for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
     most = max((len(b.by_term.at) for b in batches), default=0)
@@ -76,7 +76,7 @@ def document_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int) -> F32:
     lengths = np.add.reduceat(np.append(pairs.counts, 0.0), pairs.indptr[:-1])
     lengths[np.diff(pairs.indptr) == 0] = 0.0
     fit = np.flatnonzero(lengths >= min(20.0, lengths.max(initial=0.0)))
-    order = rng.shuffled(len(fit), np.uint64(rng.key(seed, rng.INIT, 1, 0)))
+    order = rng.permutation(len(fit), np.uint64(rng.key(seed, rng.INIT, 1, 0)))
     docs = fit[order[np.arange(n_topics) % len(fit)]]
     mass = total / n_topics
     out = np.repeat((0.5 * mass * unigram / max(total, 1.0))[:, None], n_topics, axis=1)
@@ -94,7 +94,7 @@ def level_documents(pairs: Pairs, n_topics: int) -> F32:
     return np.repeat((lengths / n_topics).astype(np.float32)[:, None], n_topics, axis=1)
 
 
-def _masses(pairs: Pairs, batches: list[Batch]) -> list[float]:
+def _masses(pairs: Pairs, batches: list[EMBatch]) -> list[float]:
     """Tokens of every batch."""
     ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
     return [float(ends[last] - ends[first]) for first, last, _ in batches]
@@ -104,7 +104,7 @@ def online_pass(
     term_topic: F32,
     doc_topic: F32,
     pairs: Pairs,
-    batches: list[Batch],
+    batches: list[EMBatch],
     scratch: Scratch,
     prior: tuple[F64, float],
     done: int,
@@ -168,7 +168,7 @@ def fresh_pass(
     doc_topic: F32,
     smooth: F32,
     pairs: Pairs,
-    batches: list[Batch],
+    batches: list[EMBatch],
     scratch: Scratch,
     prior: tuple[F64, float],
     rates: F64,
@@ -230,7 +230,7 @@ def cavity_sweep(
     doc_topic: F32,
     new: F32,
     pairs: Pairs,
-    batches: list[Batch],
+    batches: list[EMBatch],
     scratch: Scratch,
     prior: tuple[F64, float],
     step: float,

@@ -22,7 +22,7 @@ import numpy as np
 from bayou.inference.lda import arrays, clusters, documents, em, fold_in, prior, sampler
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.documents import Pairs
-from bayou.inference.lda.schedule import MANY, Plan, Size, guard_size
+from bayou.inference.lda.schedule import MANY, CorpusSize, FastSchedule, guard_size
 from bayou.kernels import rng
 from bayou.kernels.lda import em as kernels
 
@@ -38,7 +38,7 @@ COARSE = 16  # batches of a CVB0 sweep: a bound on memory, not on learning
 FORGET = {SAMPLED: 0.3, RESCUE: 0.1}  # least share of the newest draw in a running mean
 
 
-class State(NamedTuple):
+class FastState(NamedTuple):
     """What the next pass needs. Arrays that a phase does not use have no rows."""
 
     step: int  # passes made
@@ -57,18 +57,18 @@ class State(NamedTuple):
     score_steps: I64
 
 
-class Setup(NamedTuple):
+class FastSetup(NamedTuple):
     """What follows from corpus and parameters and never changes during training."""
 
     pairs: Pairs  # training documents, shuffled
-    cut: Callable[[int], tuple[list[em.Batch], em.Scratch]]  # into so many batches
+    cut: Callable[[int], tuple[list[em.EMBatch], em.Scratch]]  # into so many batches
     guard: Pairs  # documents kept out
     halves: tuple[Pairs, Pairs]  # of each kept-out document: observed, scored
     floor: float  # score of the corpus' own distribution of terms
-    chain: Callable[[], sampler.Chain]  # made when first wanted
+    chain: Callable[[], sampler.SamplerChain]  # made when first wanted
     new: F32  # terms x topics, zero between sweeps
     whole: bool  # counts are whole numbers, so there are tokens to sample
-    plan: Plan
+    plan: FastSchedule
     each: Each
     seed: int
 
@@ -77,28 +77,28 @@ def make_setup(
     pairs: Pairs,
     n_terms: int,
     n_topics: int,
-    plan: Callable[[Size], Plan],
+    plan: Callable[[CorpusSize], FastSchedule],
     split: Callable[[Pairs], tuple[Pairs, Pairs]],
     beta: float,
     seed: int,
     each: Each,
-) -> Setup:
+) -> FastSetup:
     """Shuffle the documents, keep a guard out, group the rest by term batch by batch."""
-    order = rng.shuffled(pairs.n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, 0, 0)))
+    order = rng.permutation(pairs.n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, 0, 0)))
     n_guard = guard_size(pairs.n_docs)
     guard = documents.select(pairs, np.sort(order[:n_guard]))
     train = documents.select(pairs, order[n_guard:])
     whole = bool((train.counts == np.rint(train.counts)).all())
-    size = Size(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
+    size = CorpusSize(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
     chosen = plan(size)
     halves = split(guard)
 
     @lru_cache(maxsize=1)  # a phase uses one cut, again and again
-    def cut(n_batches: int) -> tuple[list[em.Batch], em.Scratch]:
+    def cut(n_batches: int) -> tuple[list[em.EMBatch], em.Scratch]:
         batches = em.make_batches(train, n_batches, n_terms)
         return batches, em.make_scratch(batches, n_topics)
 
-    return Setup(
+    return FastSetup(
         pairs=train,
         cut=cut,
         guard=guard,
@@ -113,7 +113,7 @@ def make_setup(
     )
 
 
-def start(setup: Setup, alpha: F64, beta: float, given: F32 | None = None) -> State:
+def start(setup: FastSetup, alpha: F64, beta: float, given: F32 | None = None) -> FastState:
     """The state before the first pass, from counts that are given or from the documents."""
     n_terms, n_topics = setup.new.shape
     if given is not None:
@@ -126,13 +126,13 @@ def start(setup: Setup, alpha: F64, beta: float, given: F32 | None = None) -> St
     blank = np.zeros((0, n_topics), np.float32)
     doc_topic = em.level_documents(setup.pairs, n_topics)
     none = np.zeros((0, 1 + sampler.N_PROPOSALS), np.uint16)
-    return State(
+    return FastState(
         0, ONLINE, 0, term_topic, doc_topic, none, alpha, beta,
         blank, alpha, beta, -math.inf, np.zeros(0), np.zeros(0, np.int64),
     )  # fmt: skip
 
 
-def advance(state: State, setup: Setup) -> State:
+def advance(state: FastState, setup: FastSetup) -> FastState:
     """One pass over the corpus, its score, and the phase that follows from it."""
     step, both, plan = state.step, (state.alpha, state.beta), setup.plan
     if state.phase == ONLINE:
@@ -150,12 +150,12 @@ def advance(state: State, setup: Setup) -> State:
         one(state.tokens, setup.chain(), *both, step, setup.each)
         if (step + 1 - state.since) % EVERY:
             return _next(state._replace(step=step + 1), setup)
-        state = _count_sampled(state, setup)
+        state = _count_samples(state, setup)
     state = state._replace(step=step + 1)
     return _next(_score(state, setup), setup)
 
 
-def _online(state: State, setup: Setup) -> None:
+def _online(state: FastState, setup: FastSetup) -> None:
     """A pass in mini-batches. Weights of fresh ones fall from the first rate to one over their number."""
     batches, scratch = setup.cut(setup.plan.n_batches)
     shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
@@ -172,7 +172,7 @@ def _online(state: State, setup: Setup) -> None:
     return None
 
 
-def _count_sampled(state: State, setup: Setup) -> State:
+def _count_samples(state: FastState, setup: FastSetup) -> FastState:
     """n_vk of the tokens, or their running mean where no CVB0 follows: single draws score worse."""
     chain, each, n_topics = setup.chain(), setup.each, setup.new.shape[1]
     if state.phase == SAMPLED and setup.plan.cavity:
@@ -189,7 +189,7 @@ def _count_sampled(state: State, setup: Setup) -> State:
     return state
 
 
-def answer(state: State, setup: Setup) -> tuple[F32, F64, float]:
+def answer(state: FastState, setup: FastSetup) -> tuple[F32, F64, float]:
     """n_vk and priors of the best state, with the kept-out documents added under its topics."""
     n_terms, n_topics = setup.new.shape
     if len(state.answer):
@@ -214,7 +214,7 @@ def answer(state: State, setup: Setup) -> tuple[F32, F64, float]:
     return counts, state.alpha, state.beta
 
 
-def _score(state: State, setup: Setup) -> State:
+def _score(state: FastState, setup: FastSetup) -> FastState:
     """Score the kept-out documents and remember the counts if none before were clearly better.
 
     Among scores that differ by less than `tol` the latest counts: later sweeps are more settled.
@@ -234,7 +234,7 @@ def _score(state: State, setup: Setup) -> State:
     return state._replace(scores=scores, score_steps=steps)
 
 
-def _next(state: State, setup: Setup) -> State:
+def _next(state: FastState, setup: FastSetup) -> FastState:
     """Stay in the phase, or go on to the one that the scores call for."""
     plan, since = setup.plan, state.step - state.since
     mine = state.scores[state.score_steps > state.since]
@@ -254,18 +254,18 @@ def _next(state: State, setup: Setup) -> State:
     return state
 
 
-def _last(state: State, setup: Setup, fell: bool) -> int:
+def _last(state: FastState, setup: FastSetup, fell: bool) -> int:
     """Done, or the rescue for a run that has overfitted and has passes left."""
     lost = state.best < setup.floor or fell
     return RESCUE if lost and setup.whole and state.step < _most(setup.plan) else DONE
 
 
-def _most(plan: Plan) -> int:
+def _most(plan: FastSchedule) -> int:
     """The most passes there can be."""
     return plan.online + plan.sampled + plan.cavity + plan.rescue
 
 
-def _enter(state: State, setup: Setup, phase: int) -> State:
+def _enter(state: FastState, setup: FastSetup, phase: int) -> FastState:
     """Begin a phase: bring the state into the form it works on."""
     n_topics, each = setup.new.shape[1], setup.each
     state = state._replace(phase=phase, since=state.step)
@@ -287,11 +287,11 @@ def _enter(state: State, setup: Setup, phase: int) -> State:
     return state
 
 
-def _learn(state: State, plan: Plan) -> State:
+def _learn(state: FastState, plan: FastSchedule) -> FastState:
     if plan.learn_alpha:
-        state = state._replace(alpha=prior.learned_alpha(state.alpha, state.doc_topic))
+        state = state._replace(alpha=prior.estimate_alpha(state.alpha, state.doc_topic))
     if plan.learn_beta:
-        state = state._replace(beta=prior.learned_beta(state.beta, state.term_topic))
+        state = state._replace(beta=prior.estimate_beta(state.beta, state.term_topic))
     return state
 
 

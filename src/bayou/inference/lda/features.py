@@ -10,7 +10,7 @@ from bayou.inference.lda.arrays import F32
 DAMPINGS = ("log", "none", "binary")
 
 
-def damped(counts: csr_array, tf: str) -> csr_array:
+def damp_counts(counts: csr_array, tf: str) -> csr_array:
     """Counts n as ceil(ln(1 + n)) ("log": a term said ten times is not ten facts), min(n, 1) or n."""
     if tf == "none":
         return counts

@@ -84,7 +84,7 @@ def prior_mass(rows: F32, alpha: F32) -> F32:
     return out
 
 
-def sampled_counts(
+def draw_counts(
     rows: F32,
     alpha: F64,
     tokens: Tokens,
@@ -116,7 +116,7 @@ def sampled_counts(
     return out
 
 
-def drawn_proportions(doc_topic: F32, alpha: F64, ids: U64, seed: int, each: Each) -> F64:
+def draw_proportions(doc_topic: F32, alpha: F64, ids: U64, seed: int, each: Each) -> F64:
     """theta_d ~ Dir(n_d + alpha) given draws of n_d, as (samples x documents x topics)."""
     out = np.empty(doc_topic.shape)
 

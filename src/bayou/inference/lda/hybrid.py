@@ -17,7 +17,7 @@ import numpy as np
 from bayou.inference.lda.arrays import F32, F64, I32, TOKEN_COST, U16, Each
 from bayou.inference.lda.documents import TokenIndex, Tokens, index_tokens
 from bayou.inference.lda.fold_in import prior_mass
-from bayou.inference.lda.stream import Global, Local, moved
+from bayou.inference.lda.stream import BatchSettings, StreamCounts, update_totals
 from bayou.kernels.lda import frozen_sweep as kernels
 from bayou.kernels.rng import BATCH
 
@@ -25,7 +25,7 @@ _LEAST_DRAWS = 10  # draws from a_k phi_vk from which on a table costs less than
 _SWEEPS = 65_536  # keys of one mini-batch
 
 
-class Lists(NamedTuple):
+class TopicLists(NamedTuple):
     """The topics of each document and their counts, at every kept sweep."""
 
     topics: U16  # sweeps x tokens; a document uses the first entries of its span
@@ -33,7 +33,7 @@ class Lists(NamedTuple):
     sizes: I32  # sweeps x documents
 
 
-class Frozen(NamedTuple):
+class FrozenTopics(NamedTuple):
     """What stands still while the documents of a batch are sampled; rows of the batch's terms alone."""
 
     by_term: TokenIndex
@@ -43,7 +43,7 @@ class Frozen(NamedTuple):
     own: tuple[F32, float, float]  # one count's worth of phi_k, beta, V beta
 
 
-def frozen(g: Global, tokens: Tokens, p: Local, each: Each) -> Frozen:
+def freeze_topics(g: StreamCounts, tokens: Tokens, p: BatchSettings, each: Each) -> FrozenTopics:
     """The topics as they are, for the terms of a batch."""
     n_terms, alpha = len(g.raw), p.alpha.astype(np.float32)
     index = index_tokens(tokens, n_terms)
@@ -56,16 +56,18 @@ def frozen(g: Global, tokens: Tokens, p: Local, each: Each) -> Frozen:
 
     each(fill, np.arange(len(rows) + 1, dtype=np.int64), 0.5 * len(inv))
     own = inv if p.again else np.zeros_like(inv)
-    return Frozen(index, rows, prior_mass(rows, alpha), alpha, (own, p.beta, n_terms * p.beta))
+    return FrozenTopics(
+        index, rows, prior_mass(rows, alpha), alpha, (own, p.beta, n_terms * p.beta)
+    )
 
 
 def sample(
-    f: Frozen, tokens: Tokens, p: Local, each: Each, purpose: int = BATCH
-) -> tuple[U16, Lists]:
+    f: FrozenTopics, tokens: Tokens, p: BatchSettings, each: Each, purpose: int = BATCH
+) -> tuple[U16, TopicLists]:
     """Topics of every token at each kept sweep, and the documents' lists."""
     n_kept, n_tokens, n_sweeps = p.n_samples, len(tokens.terms), p.burn_in + p.n_samples
     kept = np.empty((n_kept, n_tokens), np.uint16)
-    lists = Lists(
+    lists = TopicLists(
         np.empty((n_kept, n_tokens), np.uint16),
         np.empty((n_kept, n_tokens), np.float32),
         np.zeros((n_kept, tokens.n_docs), np.int32),
@@ -86,7 +88,7 @@ def sample(
     return kept, lists
 
 
-def _tables(f: Frozen, tokens: Tokens, n_sweeps: int, each: Each) -> tuple[I32, F32, U16]:
+def _tables(f: FrozenTopics, tokens: Tokens, n_sweeps: int, each: Each) -> tuple[I32, F32, U16]:
     """Alias tables for the terms whose prior part will be drawn from often; others are scanned."""
     mass = float(f.alpha.sum())
     share = mass / (mass + len(tokens.terms) / max(tokens.n_docs, 1))
@@ -105,10 +107,10 @@ def _tables(f: Frozen, tokens: Tokens, n_sweeps: int, each: Each) -> tuple[I32, 
 
 
 def step(
-    g: Global, tokens: Tokens, p: Local, rho: float, gain: float, each: Each
-) -> tuple[Global, Lists]:
+    g: StreamCounts, tokens: Tokens, p: BatchSettings, rho: float, gain: float, each: Each
+) -> tuple[StreamCounts, TopicLists]:
     """Sampled local step and global update; gives the documents' topics too."""
-    f = frozen(g, tokens, p, each)
+    f = freeze_topics(g, tokens, p, each)
     kept, lists = sample(f, tokens, p, each)
     scale = g.scale * (1.0 - rho)
     share, index = np.float32(rho * gain / scale), tuple(f.by_term)
@@ -124,10 +126,10 @@ def step(
 
     each(terms, f.by_term.termptr, TOKEN_COST * p.n_samples)
     kernels.sum_terms(now, g.raw, f.by_term.terms)
-    return moved(g, scale * (now - before), rho, scale, each), lists
+    return update_totals(g, scale * (now - before), rho, scale, each), lists
 
 
-def doc_topic(lists: Lists, tokens: Tokens, n_topics: int, each: Each) -> F32:
+def doc_topic(lists: TopicLists, tokens: Tokens, n_topics: int, each: Each) -> F32:
     """Mean counts of the documents over the kept sweeps (documents x topics)."""
     out = np.zeros((tokens.n_docs, n_topics), np.float32)
 
@@ -138,7 +140,7 @@ def doc_topic(lists: Lists, tokens: Tokens, n_topics: int, each: Each) -> F32:
     return out
 
 
-def doc_tables(lists: Lists, tokens: Tokens, mass: F64) -> F64:
+def doc_tables(lists: TopicLists, tokens: Tokens, mass: F64) -> F64:
     """Expected tables of each topic in the whole batch, mean over the kept sweeps; ``mass`` = b1 g."""
     out = np.zeros(len(mass))
     kernels.count_tables(out, tuple(lists), tokens.indptr, mass)

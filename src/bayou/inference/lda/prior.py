@@ -30,7 +30,7 @@ def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.
     return out.copy()
 
 
-def learned_alpha(
+def estimate_alpha(
     alpha: NDArray[np.float64], doc_topic: NDArray[np.float32], *, n_iter: int = 5
 ) -> NDArray[np.float64]:
     """Asymmetric alpha after a few steps of Minka's fixed point on documents x topics counts.
@@ -53,7 +53,7 @@ def learned_alpha(
     return alpha
 
 
-def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 5) -> float:
+def estimate_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 5) -> float:
     """Symmetric beta after a few steps of the same fixed point, prior and bounds on terms x topics counts.
 
     Most counts are zero and contribute nothing, so only the others are looked at.
@@ -66,10 +66,10 @@ def learned_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 
     for _ in range(n_iter):
         rise = float((digamma(counts + beta) - digamma(beta)).sum())
         fall = n_terms * float((digamma(totals + n_terms * beta) - digamma(n_terms * beta)).sum())
-        beta = bounded(beta * rise / (fall + 1.0))
+        beta = clip_parameter(beta * rise / (fall + 1.0))
     return beta
 
 
-def bounded(value: float) -> float:
+def clip_parameter(value: float) -> float:
     """A parameter within the bounds that keep it from running off."""
     return min(max(value, _LEAST), _MOST)

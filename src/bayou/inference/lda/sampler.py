@@ -16,7 +16,7 @@ from bayou.kernels.rng import INIT, TOKEN
 N_PROPOSALS = 2  # of the Metropolis-Hastings sampler
 
 
-class Chain(NamedTuple):
+class SamplerChain(NamedTuple):
     """What the samplers of one corpus share and never change."""
 
     tokens: Tokens
@@ -26,13 +26,13 @@ class Chain(NamedTuple):
     seed: int
 
 
-def make_chain(tokens: Tokens, n_terms: int, seed: int) -> Chain:
+def make_chain(tokens: Tokens, n_terms: int, seed: int) -> SamplerChain:
     """Group the tokens by term and name the documents by their place."""
     ids = np.arange(tokens.n_docs, dtype=np.uint64)
-    return Chain(tokens, index_tokens(tokens, n_terms), ids, n_terms, seed)
+    return SamplerChain(tokens, index_tokens(tokens, n_terms), ids, n_terms, seed)
 
 
-def start(chain: Chain, n_topics: int, n_proposals: int, each: Each) -> U16:
+def start(chain: SamplerChain, n_topics: int, n_proposals: int, each: Each) -> U16:
     """Topics at random, and first proposals where the sampler wants any."""
     z = np.empty(len(chain.tokens.terms), np.uint16)
 
@@ -44,14 +44,14 @@ def start(chain: Chain, n_topics: int, n_proposals: int, each: Each) -> U16:
 
 
 def start_from(
-    chain: Chain, rows: F32, doc_topic: F32, alpha: F64, n_proposals: int, each: Each
+    chain: SamplerChain, rows: F32, doc_topic: F32, alpha: F64, n_proposals: int, each: Each
 ) -> U16:
     """Topics drawn from a point estimate: its topics and the documents' expected counts."""
     z = np.empty(len(chain.tokens.terms), np.uint16)
     prior = alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        fixed_sweep.start_expected(
+        fixed_sweep.start_from_counts(
             z, tuple(chain.tokens), lo, hi, rows, doc_topic, prior, chain.seed
         )
 
@@ -59,7 +59,9 @@ def start_from(
     return with_proposals(z, chain, n_proposals, each)
 
 
-def start_under(chain: Chain, rows: F32, alpha: F64, n_proposals: int, each: Each) -> U16:
+def start_from_topics(
+    chain: SamplerChain, rows: F32, alpha: F64, n_proposals: int, each: Each
+) -> U16:
     """Topics drawn token after token under given topics, from what a document's earlier ones predict."""
     z = np.empty(len(chain.tokens.terms), np.uint16)
     prior, toks = alpha.astype(np.float32), tuple(chain.tokens)
@@ -71,7 +73,7 @@ def start_under(chain: Chain, rows: F32, alpha: F64, n_proposals: int, each: Eac
     return with_proposals(z, chain, n_proposals, each)
 
 
-def with_proposals(z: U16, chain: Chain, n_proposals: int, each: Each) -> U16:
+def with_proposals(z: U16, chain: SamplerChain, n_proposals: int, each: Each) -> U16:
     """Topics with room for proposals, each token proposing topics of its own document."""
     state = np.zeros((len(z), 1 + n_proposals), np.uint16)
     state[:, 0] = z
@@ -85,7 +87,9 @@ def with_proposals(z: U16, chain: Chain, n_proposals: int, each: Each) -> U16:
     return state
 
 
-def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | None = None) -> F32:
+def count_terms(
+    state: U16, chain: SamplerChain, n_topics: int, each: Each, out: F32 | None = None
+) -> F32:
     """n_vk as float32 (terms x topics), exact up to 2**24 in a cell; added to ``out`` if given."""
     if out is None:
         out = np.zeros((chain.n_terms, n_topics), np.float32)
@@ -98,7 +102,7 @@ def count_terms(state: U16, chain: Chain, n_topics: int, each: Each, out: F32 | 
     return out
 
 
-def count_docs(state: U16, chain: Chain, n_topics: int, each: Each) -> F32:
+def count_docs(state: U16, chain: SamplerChain, n_topics: int, each: Each) -> F32:
     """n_dk as float32 (documents x topics)."""
     out = np.zeros((chain.tokens.n_docs, n_topics), np.float32)
     z = np.ascontiguousarray(state[:, 0])
@@ -110,7 +114,9 @@ def count_docs(state: U16, chain: Chain, n_topics: int, each: Each) -> F32:
     return out
 
 
-def gibbs(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, step: int) -> None:
+def gibbs(
+    state: U16, term_topic: F32, chain: SamplerChain, alpha: F64, beta: float, step: int
+) -> None:
     """An exact collapsed sweep in place; ``term_topic`` follows. One token after the other."""
     z = np.ascontiguousarray(state[:, 0])
     topic = topic_totals(term_topic)
@@ -118,7 +124,9 @@ def gibbs(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float, st
     state[:, 0] = z
 
 
-def snapshot(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
+def snapshot(
+    state: U16, chain: SamplerChain, alpha: F64, beta: float, step: int, each: Each
+) -> None:
     """A Gibbs sweep of every document against the word counts as they were before it, in place."""
     z = np.ascontiguousarray(state[:, 0])
     a32, toks, b32 = alpha.astype(np.float32), tuple(chain.tokens), np.float32(beta)
@@ -139,7 +147,9 @@ def snapshot(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each:
     state[:, 0] = z
 
 
-def metropolis(state: U16, chain: Chain, alpha: F64, beta: float, step: int, each: Each) -> None:
+def metropolis(
+    state: U16, chain: SamplerChain, alpha: F64, beta: float, step: int, each: Each
+) -> None:
     """A term pass and a document pass of the O(1) sampler, in place."""
     n_topics = len(alpha)
     flat = np.full(n_topics, beta)
@@ -179,7 +189,7 @@ def draw_topics(term_topic: F32, beta: float, seed: int, step: int, each: Each) 
     return out
 
 
-def log_joint(state: U16, term_topic: F32, chain: Chain, alpha: F64, beta: float) -> float:
+def log_joint(state: U16, term_topic: F32, chain: SamplerChain, alpha: F64, beta: float) -> float:
     """ln p(w, z) per token with proportions and topics integrated out."""
     z = np.ascontiguousarray(state[:, 0])
     n = max(len(z), 1)

@@ -13,7 +13,7 @@ SHORT, LARGE, DENSE = 100, 10_000, 4  # tokens a document, documents, tokens a c
 RESCUE_SWEEPS = 100
 
 
-class Size(NamedTuple):
+class CorpusSize(NamedTuple):
     """What the schedule follows from, beside the number of topics."""
 
     n_docs: int
@@ -23,7 +23,7 @@ class Size(NamedTuple):
     whole: bool
 
 
-class Plan(NamedTuple):
+class FastSchedule(NamedTuple):
     """How many passes of each kind, what the prior may learn, and the gain that counts as none."""
 
     online: int
@@ -37,13 +37,13 @@ class Plan(NamedTuple):
     clustered: bool  # start from clusters of documents, topics fresh for every batch
 
 
-def make_plan(
+def make_schedule(
     n_topics: int,
-    size: Size,
+    size: CorpusSize,
     n_sweeps: int | None,
     tol: float,
     learn: tuple[bool, bool],
-) -> Plan:
+) -> FastSchedule:
     """The schedule for this many topics and a corpus of this size.
 
     ``n_sweeps`` bounds all passes together. Where it is left open, a run that overfits may add up to
@@ -57,10 +57,12 @@ def make_plan(
     most = 8 if many else max(64, size.n_pairs // BATCH) if short else 64
     n_batches = int(np.clip(size.n_docs // 16, 1, most))
     rescue = RESCUE_SWEEPS if n_sweeps is None else 0
-    return Plan(online, total - online - cavity, cavity, rescue, n_batches, tol, *learn, short)
+    return FastSchedule(
+        online, total - online - cavity, cavity, rescue, n_batches, tol, *learn, short
+    )
 
 
-def is_short(n_topics: int, size: Size) -> bool:
+def is_short(n_topics: int, size: CorpusSize) -> bool:
     """Whether this is a large corpus of short documents, which is sampled and not brought to rest."""
     dense = size.n_tokens >= DENSE * n_topics * size.n_terms
     short = size.n_tokens < SHORT * size.n_docs

@@ -24,7 +24,7 @@ _FOLD = 1e-6  # scale below which it is multiplied into the counts
 _DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document, as in the SCVB0 paper
 
 
-class Global(NamedTuple):
+class StreamCounts(NamedTuple):
     """n_vk = scale * raw, and n_k."""
 
     raw: F32
@@ -32,7 +32,7 @@ class Global(NamedTuple):
     topic: F64
 
 
-class Local(NamedTuple):
+class BatchSettings(NamedTuple):
     """How the documents of a batch are worked on."""
 
     alpha: F64
@@ -44,7 +44,7 @@ class Local(NamedTuple):
     again: bool = False  # whether these documents are in the topics already
 
 
-class Pace(NamedTuple):
+class StreamPace(NamedTuple):
     """Where a stream stands after one more mini-batch, and what that is worth."""
 
     step: int
@@ -54,12 +54,12 @@ class Pace(NamedTuple):
     again: bool  # more documents than there are: these were read before
 
 
-def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> Pace:
+def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> StreamPace:
     """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or as many as have come."""
     seen, next_step = n_seen + n_batch, step + 1
     gain = (p.n_docs or seen) / n_batch
     again = p.n_docs is not None and n_seen >= p.n_docs
-    return Pace(next_step, seen, (p.tau + next_step) ** -p.kappa, gain, again)
+    return StreamPace(next_step, seen, (p.tau + next_step) ** -p.kappa, gain, again)
 
 
 def batch_size(n_docs: int | None) -> int:
@@ -78,16 +78,18 @@ def renewals(step: int, tau: float, kappa: float) -> float:
     return float(powers[1] - powers[0])
 
 
-def start(pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, each: Each) -> Global:
+def start(
+    pairs: Pairs, n_terms: int, n_topics: int, mass: float, seed: int, each: Each
+) -> StreamCounts:
     """Noise around the first batch's distribution of terms, with the mass of the whole corpus."""
     raw = em.noise_start(pairs, n_terms, n_topics, seed, each)
     scale = mass / max(pairs.n_tokens, 1.0)
-    return Global(raw, scale, scale * topic_totals(raw))
+    return StreamCounts(raw, scale, scale * topic_totals(raw))
 
 
 def scvb0_step(
-    g: Global, pairs: Pairs, p: Local, rho: float, gain: float, each: Each
-) -> tuple[Global, F32]:
+    g: StreamCounts, pairs: Pairs, p: BatchSettings, rho: float, gain: float, each: Each
+) -> tuple[StreamCounts, F32]:
     """Variational local step and global update; gives the documents' expected counts too."""
     n_terms, n_topics = g.raw.shape
     index = index_pairs(pairs, 0, pairs.n_docs, n_terms)
@@ -114,16 +116,18 @@ def scvb0_step(
     each(terms, index.termptr, 0.3 * n_topics)
     # n_k gains what n_vk gains: the documents' counts are averages over passes and would let it drift
     gained = scale * (topic_totals(g.raw[index.terms]) - before)
-    return moved(g, gained, rho, scale, each), doc_topic
+    return update_totals(g, gained, rho, scale, each), doc_topic
 
 
-def moved(g: Global, gained: F64, rho: float, scale: float, each: Each) -> Global:
+def update_totals(
+    g: StreamCounts, gained: F64, rho: float, scale: float, each: Each
+) -> StreamCounts:
     """The totals after a batch, and the scale multiplied in before it gets too small."""
     topic = (1.0 - rho) * g.topic + gained
     if scale < _FOLD:
         em.rescale(g.raw, scale, each)
         scale = 1.0
-    return Global(g.raw, scale, topic)
+    return StreamCounts(g.raw, scale, topic)
 
 
 def rows_of(raw: F32, scale: float, beta: float) -> tuple[F32, F64]:

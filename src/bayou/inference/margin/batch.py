@@ -18,7 +18,7 @@ from bayou.kernels.margin import online as kernels
 from bayou.kernels.margin import tilted_sweep
 
 
-class Batch(NamedTuple):
+class MarginBatch(NamedTuple):
     """Documents of one step. ``pairs`` and ``tokens`` speak of terms by their place in ``terms``."""
 
     terms: I64
@@ -36,7 +36,7 @@ class Batch(NamedTuple):
         return len(self.ids)
 
 
-class Topics(NamedTuple):
+class TopicPosterior(NamedTuple):
     """Topics as expected counts: Delta_vk = beta + scale raw_vk, with sum_v (Delta_vk - beta) = topic_k."""
 
     raw: F32 | F64
@@ -47,48 +47,48 @@ class Topics(NamedTuple):
 
 def make(
     examples: Examples, y: F64, cost: F64, n_terms: int, tf: str, seed: int, step: int
-) -> Batch:
+) -> MarginBatch:
     """The documents as mini-batch ``step`` of a stream; all terms weigh one."""
     shape = (examples.n_docs, n_terms)
     counts = csr_array(
         (examples.data.astype(np.float32), examples.indices, examples.indptr), shape=shape
     )
     terms, places = np.unique(examples.indices, return_inverse=True)
-    damped = lda_features.damped(counts, tf).data
+    damped = lda_features.damp_counts(counts, tf).data
     pairs = Pairs(examples.indptr, places.astype(np.int32), np.ascontiguousarray(damped))
     ids = np.empty(examples.n_docs, np.uint64)
     kernels.number_documents(ids, seed, step)
     tokens = documents.tokens_of(pairs)
     tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
     ones = np.ones(len(terms), np.float32)
-    return Batch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape))
+    return MarginBatch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape))
 
 
-def frequencies(batch: Batch) -> F64:
+def frequencies(batch: MarginBatch) -> F64:
     """In how many of the documents each term is."""
     return np.bincount(batch.pairs.terms, minlength=len(batch.terms)).astype(np.float64)
 
 
-def known_rows(known: Topics, terms: I64, each: Each) -> F32:
+def prior_rows(known: TopicPosterior, terms: I64, each: Each) -> F32:
     """exp(psi(Delta)) of some terms, which all rounds over a mini-batch begin at (terms x topics)."""
     base = np.empty((len(terms), len(known.topic)), np.float32)
 
     def work(lo: int, hi: int) -> None:
-        kernels.known_rows(base, terms, lo, hi, known.raw, known.scale, known.beta)
+        kernels.prior_rows(base, terms, lo, hi, known.raw, known.scale, known.beta)
 
     each(work, np.arange(len(terms) + 1, dtype=np.int64), 15.0 * base.shape[1])
     return base
 
 
 def expected_rows(
-    known: Topics, terms: I64, added: F64, each: Each, base: F32 | None = None
+    known: TopicPosterior, terms: I64, added: F64, each: Each, base: F32 | None = None
 ) -> F32:
     """exp(E ln phi) under Delta + added, each term up to a factor (terms of the batch x topics).
 
-    ``base`` is what `known_rows` gives, if it has been made.
+    ``base`` is what `prior_rows` gives, if it has been made.
     """
     rows = np.empty(added.shape, np.float32)
-    made = known_rows(known, terms, each) if base is None else base
+    made = prior_rows(known, terms, each) if base is None else base
     total = known.topic + added.sum(axis=0) + len(known.raw) * known.beta
     inv = np.array([1.0 / kernels.exp_digamma(x) for x in total.tolist()])
 
@@ -101,7 +101,7 @@ def expected_rows(
     return rows
 
 
-def mean_rows(known: Topics, terms: I64, each: Each) -> F32:
+def mean_rows(known: TopicPosterior, terms: I64, each: Each) -> F32:
     """E phi of some terms (terms x topics)."""
     rows = np.empty((len(terms), len(known.topic)), np.float32)
     inv = 1.0 / (known.topic + len(known.raw) * known.beta)

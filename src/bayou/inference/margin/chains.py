@@ -24,7 +24,7 @@ from bayou.results.posterior import Posterior
 CHECK = 10  # sweeps between two scores
 
 
-class State(NamedTuple):
+class MarginState(NamedTuple):
     """All chains side by side; the first axis of arrays is the chain."""
 
     step: int
@@ -43,16 +43,16 @@ class State(NamedTuple):
     score_steps: I64
 
 
-class Data(NamedTuple):
+class MarginData(NamedTuple):
     """The corpus as chains work on it."""
 
     corpus: Corpus
     damped: csr_array
     term_weight: F32
     order: I64  # documents in the order of the chain
-    chains: list[gibbs.Chain]
+    chains: list[gibbs.MarginChain]
     seeds: list[int]
-    prior: gibbs.Prior
+    prior: gibbs.MarginPrior
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -60,12 +60,12 @@ def member_seed(seed: int, member: int) -> int:
     return seed if member == 0 else int(key(seed, MEMBER, 0, member)) & 0xFFFFFFFF
 
 
-def prepare(corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, seed: int) -> Data:
+def prepare(corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, seed: int) -> MarginData:
     """Tokens in keyed order with their weights, and a chain for each of ``p.n_members``.
 
     ``y`` and ``cost`` are (documents x tasks). The order does not depend on the seed: it is of the data.
     """
-    damped = lda_features.damped(corpus.counts, p.tf)
+    damped = lda_features.damp_counts(corpus.counts, p.tf)
     quiet = replace(corpus, counts=damped)
     tokens, order = gibbs.order_tokens(documents.Tokens(*quiet.tokens()), 0)
     weight = np.ones(corpus.n_terms, np.float32)
@@ -79,7 +79,7 @@ def prepare(corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, seed: int) ->
     if light:
         termptr, at = gibbs.index_terms(tokens, corpus.n_terms)
     n_blocks = min(gibbs.N_BLOCKS, max(corpus.n_docs, 1))
-    base = gibbs.Chain(
+    base = gibbs.MarginChain(
         tokens, order.astype(np.uint64), features.token_weights(tokens, weight), termptr, at,
         np.linspace(0, corpus.n_docs, n_blocks + 1).astype(np.int64),
         y[order].astype(np.float32), cost[order].astype(np.float32), gibbs.LOSSES[p.loss],
@@ -95,29 +95,31 @@ def prepare(corpus: Corpus, y: F64, cost: F64, p: SimpleNamespace, seed: int) ->
             for i in range(y.shape[1])
         ]
     seeds = [member_seed(seed, i) for i in range(len(chains))]
-    prior = gibbs.Prior(p.alpha, float(p.beta))
-    return Data(corpus, damped, weight, order, chains, seeds, prior)
+    prior = gibbs.MarginPrior(p.alpha, float(p.beta))
+    return MarginData(corpus, damped, weight, order, chains, seeds, prior)
 
 
-def init(data: Data, each: Each, begin: list[F32] | None) -> State:
+def init(data: MarginData, each: Each, begin: list[F32] | None) -> MarginState:
     """Every chain at random topics, or at topics drawn under those of an earlier fit."""
     made = [
         gibbs.start(chain, data.prior, seed, each, None if begin is None else begin[i])
         for i, (chain, seed) in enumerate(zip(data.chains, data.seeds, strict=True))
     ]
-    both = {n: np.stack([getattr(s, n) for s in made]) for n in gibbs.State._fields[1:]}
-    return State(
+    both = {n: np.stack([getattr(s, n) for s in made]) for n in gibbs.MarginChainState._fields[1:]}
+    return MarginState(
         step=0, **both, kept=np.zeros_like(both["counts"]), kept_mean=np.zeros_like(both["mean"]),
         n_kept=0, draws=np.zeros((0, *both["mean"].shape), np.float32), scores=np.zeros(0),
         score_steps=np.zeros(0, np.int64),
     )  # fmt: skip
 
 
-def sweep(state: State, data: Data, p: SimpleNamespace, each: Each) -> State:
+def sweep(state: MarginState, data: MarginData, p: SimpleNamespace, each: Each) -> MarginState:
     """One sweep of every chain; the last ``p.n_kept`` are averaged."""
 
     def member(i: int, inner: Each) -> None:
-        mine = gibbs.State(state.step, *(getattr(state, n)[i] for n in gibbs.State._fields[1:]))
+        mine = gibbs.MarginChainState(
+            state.step, *(getattr(state, n)[i] for n in gibbs.MarginChainState._fields[1:])
+        )
         gibbs.sweep(mine, data.chains[i], data.prior, data.seeds[i], inner)
 
     if len(data.chains) == 1:
@@ -144,14 +146,14 @@ def sweep(state: State, data: Data, p: SimpleNamespace, each: Each) -> State:
     return state
 
 
-def log_joint(z: U16, counts: F32, chain: gibbs.Chain, prior: gibbs.Prior) -> float:
+def log_joint(z: U16, counts: F32, chain: gibbs.MarginChain, prior: gibbs.MarginPrior) -> float:
     """ln p(w, z) per token of a chain."""
     none = documents.TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
-    plain = sampler.Chain(chain.tokens, none, chain.ids, chain.n_terms, 0)
+    plain = sampler.SamplerChain(chain.tokens, none, chain.ids, chain.n_terms, 0)
     return sampler.log_joint(z[:, None], counts, plain, *prior)
 
 
-def posterior(state: State, data: Data, each: Each) -> Posterior:
+def posterior(state: MarginState, data: MarginData, each: Each) -> Posterior:
     """Topics from averaged counts, the chains' side by side."""
     mean = state.kept / np.float32(state.n_kept) if state.n_kept else state.counts
     beta = data.prior.beta
@@ -167,7 +169,7 @@ def posterior(state: State, data: Data, each: Each) -> Posterior:
     )
 
 
-def unshaped(state: State, data: Data, each: Each) -> F32:
+def leave_one_out_topics(state: MarginState, data: MarginData, each: Each) -> F32:
     """Leave-one-out average topics of the training documents, in the order of the chain."""
     pairs = documents.select(documents.pairs_of(data.damped), data.order)
     found = [
@@ -180,7 +182,9 @@ def unshaped(state: State, data: Data, each: Each) -> F32:
     return np.ascontiguousarray(np.hstack(found))
 
 
-def evidence(state: State, data: Data, p: SimpleNamespace, each: Each) -> refit.Evidence:
+def evidence(
+    state: MarginState, data: MarginData, p: SimpleNamespace, each: Each
+) -> refit.RefitEvidence:
     """What the second stage learns from, in the order of the chain."""
     base = data.chains[0]
     y = np.hstack([chain.y for chain in data.chains]) if p.separate else base.y
@@ -190,13 +194,13 @@ def evidence(state: State, data: Data, p: SimpleNamespace, each: Each) -> refit.
     if p.word_residual > 0:
         words = lda_features.unit_words(data.corpus.counts, idf)[data.order]
     mean, draws = chain_weights(state, p.separate)
-    return refit.Evidence(
-        unshaped(state, data, each), words, y, cost, data.term_weight, idf, mean, draws,
+    return refit.RefitEvidence(
+        leave_one_out_topics(state, data, each), words, y, cost, data.term_weight, idf, mean, draws,
         len(data.chains), p.separate,
     )  # fmt: skip
 
 
-def chain_weights(state: State, separate: bool) -> tuple[F64, F32]:
+def chain_weights(state: MarginState, separate: bool) -> tuple[F64, F32]:
     """Weights (topics x tasks) as the chains have them, averaged, and their last draws."""
     mean = state.kept_mean / state.n_kept if state.n_kept else state.mean
     draws = state.draws if len(state.draws) else state.eta[None]

@@ -13,17 +13,19 @@ import numpy as np
 from bayou.inference.lda.arrays import F32, F64, Each
 from bayou.inference.margin import batch, online, online_state
 from bayou.inference.margin import passive_aggressive as pa
-from bayou.inference.margin.growth import Growth
-from bayou.inference.margin.online_state import How
+from bayou.inference.margin.growth import TopicGrowth
+from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.inference.margin.passive_aggressive import Examples
 from bayou.kernels.margin.response import HINGE
 
 BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # chosen for the chain, which goes on from there
 
 
-def settings(multi_label: bool, n_topics: int, tf: str, idf: bool, by: Growth) -> How:
+def settings(
+    multi_label: bool, n_topics: int, tf: str, idf: bool, by: TopicGrowth
+) -> OnlineMarginSettings:
     """The defaults of the online model for classes, whatever the loss of the chain."""
-    return How(
+    return OnlineMarginSettings(
         gibbs=True, loss=HINGE, width=164.0, variance=1.0, floor=1000.0, shared=True,
         positive=0.0 if multi_label else 1.0, alpha=np.ones(n_topics), beta=BETA, n_rounds=1,
         n_sweeps=SWEEPS, burn_in=0, ghosts=1.0, decay=1.0, tf=tf, idf=idf,
@@ -37,7 +39,7 @@ def no_topics(n_terms: int, n_topics: int) -> tuple[F32, F64]:
 
 
 def first_topics(
-    examples: Examples, n_terms: int, how: How, seed: int, each: Each
+    examples: Examples, n_terms: int, how: OnlineMarginSettings, seed: int, each: Each
 ) -> tuple[F32, F64]:
     """Topics (terms x topics) that the documents bring with them in their order, and tables of those."""
     state = online_state.start(n_terms, examples.y.shape[1], how)

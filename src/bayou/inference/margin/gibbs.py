@@ -1,9 +1,10 @@
 """A Markov chain over topics and weights under words and labels, one sweep after the other.
 
-`Chain` is what never changes, `State` what the next sweep needs. A sweep draws the weights of every task,
-then the topics of every token, then what makes the losses Gaussian (`kernels.margin.response`). Word counts
-stand still while a block of documents is worked on, and are brought up to date between blocks; ``exact``
-chains keep them live token after token. Either way the result does not depend on threads.
+`MarginChain` is what never changes, `MarginChainState` what the next sweep needs. A sweep draws the weights
+of every task, then the topics of every token, then what makes the losses Gaussian
+(`kernels.margin.response`). Word counts stand still while a block of documents is worked on, and are brought
+up to date between blocks; ``exact`` chains keep them live token after token. Either way the result does not
+depend on threads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bayou.inference.lda.documents import Tokens
 from bayou.kernels import alias
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import light_sweep, response, tilted_sweep
-from bayou.kernels.rng import INIT, ORDER, TOKEN, key, shuffled
+from bayou.kernels.rng import INIT, ORDER, TOKEN, key, permutation
 
 LOSSES = {
     "hinge": response.HINGE,
@@ -29,7 +30,7 @@ N_STEPS = 6  # proposals a token of the light sampler, as published
 COORDINATE_PASSES = 2
 
 
-class Chain(NamedTuple):
+class MarginChain(NamedTuple):
     """What chains on one corpus share and never change. Documents and their tokens are shuffled."""
 
     tokens: Tokens
@@ -48,7 +49,7 @@ class Chain(NamedTuple):
     exact: bool
 
 
-class State(NamedTuple):
+class MarginChainState(NamedTuple):
     """The chain after `step` sweeps."""
 
     step: int
@@ -61,7 +62,7 @@ class State(NamedTuple):
     mean: F64  # its expectation given the rest
 
 
-class Prior(NamedTuple):
+class MarginPrior(NamedTuple):
     """Dirichlet parameters of documents' topics and topics' terms."""
 
     alpha: F64
@@ -73,7 +74,7 @@ def order_tokens(tokens: Tokens, seed: int) -> tuple[Tokens, I64]:
 
     Sweeping documents in the common order of their terms makes markedly worse topics.
     """
-    order = shuffled(tokens.n_docs, np.uint64(key(seed, ORDER, 0, 0)))
+    order = permutation(tokens.n_docs, np.uint64(key(seed, ORDER, 0, 0)))
     sizes = np.diff(tokens.indptr)[order]
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     take = np.repeat(tokens.indptr[order] - indptr[:-1], sizes) + np.arange(indptr[-1])
@@ -107,7 +108,9 @@ def by_task(n_topics: int, n_tasks: int, mean_length: float) -> bool:
     return n_tasks < 4 or n_topics > 0.9 * mean_length
 
 
-def start(chain: Chain, prior: Prior, seed: int, each: Each, rows: F32 | None = None) -> State:
+def start(
+    chain: MarginChain, prior: MarginPrior, seed: int, each: Each, rows: F32 | None = None
+) -> MarginChainState:
     """Topics at random or, where rows of earlier topics are given, drawn under those."""
     n_topics, indptr = len(prior.alpha), chain.tokens.indptr
     z = np.empty(len(chain.tokens.terms), np.uint16)
@@ -127,10 +130,12 @@ def start(chain: Chain, prior: Prior, seed: int, each: Each, rows: F32 | None = 
     omega, kappa = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     response.start_rows(omega, kappa, chain.y, chain.cost, 0, len(omega), chain.loss, chain.width)
     eta = np.zeros((shape[1], n_topics), np.float32)
-    return State(0, z, counts, topic, omega, kappa, eta, np.zeros(eta.shape))
+    return MarginChainState(0, z, counts, topic, omega, kappa, eta, np.zeros(eta.shape))
 
 
-def sweep(state: State, chain: Chain, prior: Prior, seed: int, each: Each) -> State:
+def sweep(
+    state: MarginChainState, chain: MarginChain, prior: MarginPrior, seed: int, each: Each
+) -> MarginChainState:
     """Weights, topics and auxiliary variables once, in place."""
     step = state.step + 1
     zbar = averages(state.z, chain, len(prior.alpha), each)
@@ -151,7 +156,7 @@ def sweep(state: State, chain: Chain, prior: Prior, seed: int, each: Each) -> St
     return state._replace(step=step)
 
 
-def averages(z: U16, chain: Chain, n_topics: int, each: Each) -> tuple[I64, I32, U16, F32]:
+def averages(z: U16, chain: MarginChain, n_topics: int, each: Each) -> tuple[I64, I32, U16, F32]:
     """zbar of every document as rows of non-zeros: (start, number, topics, values)."""
     indptr = chain.tokens.indptr
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(np.diff(indptr), n_topics))])
@@ -170,7 +175,12 @@ def averages(z: U16, chain: Chain, n_topics: int, each: Each) -> tuple[I64, I32,
 
 
 def _draw_weights(
-    state: State, chain: Chain, zbar: tuple[I64, I32, U16, F32], seed: int, step: int, each: Each
+    state: MarginChainState,
+    chain: MarginChain,
+    zbar: tuple[I64, I32, U16, F32],
+    seed: int,
+    step: int,
+    each: Each,
 ) -> None:
     """All tasks' weights: by Cholesky factors, or one coordinate after the other (light)."""
     n_tasks, n_topics = state.eta.shape
@@ -209,7 +219,12 @@ def _by_topic(zbar: tuple[I64, I32, U16, F32], n_topics: int) -> tuple[I64, I32,
 
 
 def _sweep_gibbs(
-    state: State, chain: Chain, prior: Prior, seed: int, step: int, each: Each
+    state: MarginChainState,
+    chain: MarginChain,
+    prior: MarginPrior,
+    seed: int,
+    step: int,
+    each: Each,
 ) -> None:
     vbeta = chain.n_terms * prior.beta
     toks = (chain.tokens.indptr, chain.tokens.terms, chain.ids)
@@ -241,7 +256,12 @@ def _sweep_gibbs(
 
 
 def _sweep_light(
-    state: State, chain: Chain, prior: Prior, seed: int, step: int, each: Each
+    state: MarginChainState,
+    chain: MarginChain,
+    prior: MarginPrior,
+    seed: int,
+    step: int,
+    each: Each,
 ) -> None:
     toks = (chain.tokens.indptr, chain.tokens.terms, chain.ids)
     alpha = prior.alpha.astype(np.float32)
@@ -262,14 +282,21 @@ def _sweep_light(
         _run_block(state, chain, work, a, b, None if chain.exact else seen, each, 10 * TOKEN_COST)
 
 
-def _blocks(chain: Chain) -> list[tuple[int, int]]:
+def _blocks(chain: MarginChain) -> list[tuple[int, int]]:
     if chain.exact:
         return [(0, len(chain.ids))]
     return list(zip(chain.cuts[:-1].tolist(), chain.cuts[1:].tolist(), strict=True))
 
 
 def _run_block(
-    state: State, chain: Chain, work: Any, a: int, b: int, seen: U16 | None, each: Each, cost: float
+    state: MarginChainState,
+    chain: MarginChain,
+    work: Any,
+    a: int,
+    b: int,
+    seen: U16 | None,
+    each: Each,
+    cost: float,
 ) -> None:
     """Work on documents a .. b, in one piece if counts are live; else count their moves afterwards."""
     if seen is None:

@@ -20,15 +20,15 @@ import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.margin import chains, gibbs, growth
-from bayou.inference.margin.gibbs import Chain
-from bayou.inference.margin.growth import Growth
+from bayou.inference.margin.gibbs import MarginChain
+from bayou.inference.margin.growth import TopicGrowth
 from bayou.kernels.draw import draw_normal
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import response, tilted_sweep
 from bayou.kernels.rng import INIT, LEVEL, key
 
 
-class State(NamedTuple):
+class GrowingChainState(NamedTuple):
     """The chain after ``step`` sweeps. Arrays over topics have a column for each and for free ones."""
 
     step: int
@@ -54,7 +54,9 @@ class State(NamedTuple):
     score_steps: I64
 
 
-def start(chain: Chain, begin: tuple[F32, F64], by: Growth, seed: int, each: Each) -> State:
+def start(
+    chain: MarginChain, begin: tuple[F32, F64], by: TopicGrowth, seed: int, each: Each
+) -> GrowingChainState:
     """Tokens drawn under the topics ``begin`` = (rows of terms x topics, tables of topics)."""
     rows, tables = begin
     z, n_topics = np.empty(len(chain.tokens.terms), np.uint16), len(tables)
@@ -75,7 +77,7 @@ def start(chain: Chain, begin: tuple[F32, F64], by: Growth, seed: int, each: Eac
     stick[topic == 0.0] = 0.0
     ids = np.full(n, -1)
     ids[:n_topics] = np.arange(n_topics)
-    state = State(
+    state = GrowingChainState(
         0, z, counts, topic, omega, kappa, eta, np.zeros(eta.shape), np.zeros(shape[1]), stick,
         float(1.0 - stick.sum()), ids, n_topics, np.zeros_like(counts), np.zeros(eta.shape),
         np.zeros(n, np.int64), 0, np.zeros((0, *eta.shape), np.float32), np.zeros(0, np.int64),
@@ -84,13 +86,20 @@ def start(chain: Chain, begin: tuple[F32, F64], by: Growth, seed: int, each: Eac
     return _tidy(state, by)
 
 
-def sweep(state: State, chain: Chain, beta: float, by: Growth, seed: int, each: Each) -> State:
+def sweep(
+    state: GrowingChainState,
+    chain: MarginChain,
+    beta: float,
+    by: TopicGrowth,
+    seed: int,
+    each: Each,
+) -> GrowingChainState:
     """Weights, topics, auxiliary variables, tables and sticks once."""
     step = state.step + 1
     state = _draw_weights(state, chain, seed, step, each)
     own, mortal = state.topic.astype(np.int64), np.ones(len(state.topic), bool)
     roots = growth.roots_of(state.stick, state.rest, own, mortal, by)
-    live = growth.Live(
+    live = growth.LiveDocuments(
         chain.tokens, chain.ids, chain.rho, state.z, state.counts, state.topic, roots
     )
     none = np.empty((0, 0, 0), np.float32)
@@ -114,7 +123,9 @@ def sweep(state: State, chain: Chain, beta: float, by: Growth, seed: int, each: 
     return _tidy(state, by)
 
 
-def _draw_weights(state: State, chain: Chain, seed: int, step: int, each: Each) -> State:
+def _draw_weights(
+    state: GrowingChainState, chain: MarginChain, seed: int, step: int, each: Each
+) -> GrowingChainState:
     """The level of every task given the weights of its topics, then weights around it.
 
     With eta = level + v the score is level + v . zbar, so v ~ N(0, s) sees kappa - omega level.
@@ -135,7 +146,7 @@ def _draw_weights(state: State, chain: Chain, seed: int, step: int, each: Each) 
     return state._replace(level=level)
 
 
-def _levels(state: State, variance: float, seed: int, step: int) -> F64:
+def _levels(state: GrowingChainState, variance: float, seed: int, step: int) -> F64:
     """level_i | eta ~ N(mean of eta_i over topics, s / K), nothing being known of it before."""
     if step == 1:
         return np.zeros(len(state.eta))
@@ -148,7 +159,7 @@ def _levels(state: State, variance: float, seed: int, step: int) -> F64:
     return np.asarray(out, np.float64)
 
 
-def keep(state: State) -> State:
+def keep(state: GrowingChainState) -> GrowingChainState:
     """Count the last sweep among those that are averaged."""
     used = state.ids >= 0
     state.kept[...] += state.counts
@@ -158,7 +169,7 @@ def keep(state: State) -> State:
     return state._replace(n_draws=state.n_draws + 1, draws=draws)
 
 
-def _tidy(state: State, by: Growth) -> State:
+def _tidy(state: GrowingChainState, by: TopicGrowth) -> GrowingChainState:
     """Topics in use first, older ones before younger ones, then as many free columns as there may be."""
     used = np.flatnonzero(state.topic > 0)
     used = used if len(used) else np.zeros(1, np.intp)  # there is no token at all
@@ -174,23 +185,25 @@ def _tidy(state: State, by: Growth) -> State:
     place[order] = np.arange(len(order))
     spare = n - len(order)
 
-    def moved(x: Any, fill: float = 0.0) -> Any:
+    def move_columns(x: Any, fill: float = 0.0) -> Any:
         room = np.full((*x.shape[:-1], spare), fill, x.dtype)
         return np.concatenate([x[..., order], room], axis=-1)
 
     names = ("counts", "topic", "mean", "stick", "kept", "kept_mean", "n_kept", "eta")
-    arrays: dict[str, Any] = {name: moved(getattr(state, name)) for name in names}
+    arrays: dict[str, Any] = {name: move_columns(getattr(state, name)) for name in names}
     level = np.broadcast_to(
         state.level[:, None].astype(np.float32), (len(state.draws), len(state.level), spare)
     )
     draws = np.concatenate([state.draws[..., order], level], axis=-1)
-    return state._replace(ids=moved(ids, -1), z=place[state.z], draws=draws, **arrays)
+    return state._replace(ids=move_columns(ids, -1), z=place[state.z], draws=draws, **arrays)
 
 
-def scored(state: State, chain: Chain, beta: float, by: Growth) -> State:
+def append_score(
+    state: GrowingChainState, chain: MarginChain, beta: float, by: TopicGrowth
+) -> GrowingChainState:
     """With ln p(w, z) per token of the topics there are."""
     n = int((state.ids >= 0).sum())
-    prior = gibbs.Prior(np.maximum(by.alpha * state.stick[:n], 1e-30), beta)
+    prior = gibbs.MarginPrior(np.maximum(by.alpha * state.stick[:n], 1e-30), beta)
     value = chains.log_joint(state.z, np.ascontiguousarray(state.counts[:, :n]), chain, prior)
     return state._replace(
         scores=np.append(state.scores, value), score_steps=np.append(state.score_steps, state.step)
@@ -198,14 +211,14 @@ def scored(state: State, chain: Chain, beta: float, by: Growth) -> State:
 
 
 def read_off(
-    state: State, chain: Chain, beta: float, by: Growth
-) -> tuple[chains.State, gibbs.Prior, I64]:
+    state: GrowingChainState, chain: MarginChain, beta: float, by: TopicGrowth
+) -> tuple[chains.MarginState, gibbs.MarginPrior, I64]:
     """The chain as one of as many topics as it has, with the prior of those and their numbers."""
     n = int((state.ids >= 0).sum())
     roots = growth.roots_of(
         state.stick, state.rest, state.topic.astype(np.int64), np.ones(len(state.stick), bool), by
     )
-    live = growth.Live(
+    live = growth.LiveDocuments(
         chain.tokens, chain.ids, chain.rho, state.z, state.counts, state.topic, roots
     )
     tables = growth.seats(live, by, 0, 0, drawn=False)[:n]
@@ -217,10 +230,10 @@ def read_off(
     seen = state.n_draws / np.maximum(
         state.n_kept, 1
     )  # a topic counts in the sweeps that it was in
-    found = chains.State(
+    found = chains.MarginState(
         state.step, state.z[None], whole(state.counts)[None], whole(state.topic)[None],
         state.omega[None], state.kappa[None], whole(state.eta)[None], whole(state.mean)[None],
         whole(state.kept)[None], whole(state.kept_mean * seen)[None], state.n_draws,
         whole(state.draws)[:, None], state.scores, state.score_steps,
     )  # fmt: skip
-    return found, gibbs.Prior(np.maximum(alpha, 1e-30), beta), whole(state.ids)
+    return found, gibbs.MarginPrior(np.maximum(alpha, 1e-30), beta), whole(state.ids)

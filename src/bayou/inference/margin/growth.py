@@ -27,7 +27,7 @@ from bayou.kernels.rng import GROWTH
 SPARE = 16
 
 
-class Growth(NamedTuple):
+class TopicGrowth(NamedTuple):
     """How topics are born."""
 
     alpha: float  # concentration of a document's topics around the sticks
@@ -54,7 +54,7 @@ class Roots(NamedTuple):
         return (self.own > 0) | ~self.mortal
 
 
-class Live(NamedTuple):
+class LiveDocuments(NamedTuple):
     """Documents whose topics are being sampled, with everything that follows the tokens."""
 
     tokens: Tokens
@@ -66,7 +66,7 @@ class Live(NamedTuple):
     roots: Roots
 
 
-def columns(n_topics: int, growth: Growth) -> int:
+def columns(n_topics: int, growth: TopicGrowth) -> int:
     """Columns that arrays have for so many topics."""
     return n_topics + max(min(SPARE, growth.most - n_topics), 0)
 
@@ -78,7 +78,7 @@ def expected_sticks(tables: F64, gamma: float) -> F64:
     return np.asarray(tables / (tables.sum() + gamma), np.float64)
 
 
-def open_roots(tables: F64, z: U16, growth: Growth) -> Roots:
+def open_roots(tables: F64, z: U16, growth: TopicGrowth) -> Roots:
     """Topics with tables, those without that have tokens, and free ones behind them."""
     n, n_topics = columns(len(tables), growth), len(tables)
     stick, mortal, own = np.zeros(n), np.ones(n, bool), np.bincount(z, minlength=n)
@@ -88,7 +88,9 @@ def open_roots(tables: F64, z: U16, growth: Growth) -> Roots:
     return roots_of(stick, float(1.0 - stick.sum()), own, mortal, growth)
 
 
-def roots_of(stick: F64, rest: float, own: I64, mortal: NDArray[np.bool_], growth: Growth) -> Roots:
+def roots_of(
+    stick: F64, rest: float, own: I64, mortal: NDArray[np.bool_], growth: TopicGrowth
+) -> Roots:
     """Sticks of topics in use; the others are free, the first of them the next to be born."""
     free = np.flatnonzero(mortal & (own == 0))[::-1]
     stack = np.zeros(len(stick), np.int64)
@@ -102,7 +104,7 @@ def roots_of(stick: F64, rest: float, own: I64, mortal: NDArray[np.bool_], growt
 
 
 def sweep(
-    live: Live, labels: tuple[Any, ...], growth: Growth, words: tuple[float, float], seed: int,
+    live: LiveDocuments, labels: tuple[Any, ...], growth: TopicGrowth, words: tuple[float, float], seed: int,
     number: int,
 ) -> None:  # fmt: skip
     """Draw the topic of every token once; ``words`` = (beta, V beta)."""
@@ -112,14 +114,16 @@ def sweep(
     )  # fmt: skip
 
 
-def seats(live: Live, growth: Growth, seed: int, number: int, *, drawn: bool) -> F64:
+def seats(live: LiveDocuments, growth: TopicGrowth, seed: int, number: int, *, drawn: bool) -> F64:
     """Tables of every topic in these documents, drawn or expected."""
     out, mass = np.zeros(len(live.topic)), growth.alpha * live.roots.stick
     growing_sweep.seat_docs(out, live.z, live.tokens.indptr, live.ids, mass, drawn, seed, number)
     return out
 
 
-def renew_sticks(live: Live, known: F64, growth: Growth, seed: int, number: int) -> F64:
+def renew_sticks(
+    live: LiveDocuments, known: F64, growth: TopicGrowth, seed: int, number: int
+) -> F64:
     """Draw tables, then sticks under them and the tables ``known`` before; gives the tables."""
     tables = seats(live, growth, seed, number, drawn=True)
     growing_sweep.draw_sticks(
@@ -130,13 +134,13 @@ def renew_sticks(live: Live, known: F64, growth: Growth, seed: int, number: int)
 
 def make_live(
     tokens: Tokens, ids: U64, rho: F32, z: U16, before: tuple[F32, F64], roots: Roots
-) -> Live:
+) -> LiveDocuments:
     """Counts of the tokens on top of what was known ``before`` = (n_vk of their terms, n_k)."""
     n, known = len(roots.a), before[0].shape[1]
     counts, topic = np.zeros((len(before[0]), n), np.float32), np.zeros(n)
     counts[:, :known], topic[:known] = before
     tilted_sweep.count_tokens(counts, topic, tokens.terms, z)
-    return Live(tokens, ids, rho, z, counts, topic, roots)
+    return LiveDocuments(tokens, ids, rho, z, counts, topic, roots)
 
 
 def between(course: I64, now: int, level: float) -> tuple[int, int]:

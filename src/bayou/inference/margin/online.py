@@ -17,19 +17,19 @@ from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I64, Each
 from bayou.inference.margin import batch as online_batch
 from bayou.inference.margin import online_refit
-from bayou.inference.margin.batch import Batch
+from bayou.inference.margin.batch import MarginBatch
 from bayou.inference.margin.online_state import (
     N_SCORED,
-    How,
-    State,
+    OnlineMarginSettings,
+    OnlineMarginState,
     prior,
     scaling,
     term_weight,
     topics_of,
 )
 from bayou.inference.margin.passive_aggressive import Examples
-from bayou.inference.margin.rounds import run_rounds, solved
-from bayou.inference.margin.stream_growth import settled
+from bayou.inference.margin.rounds import run_rounds, solve_means
+from bayou.inference.margin.stream_growth import drop_small_topics
 from bayou.kernels.margin import response
 
 SCORE_ALL, SCORE_EVERY = 256, 8  # the first documents are all scored, then one in so many
@@ -38,7 +38,9 @@ _LEAST_SCALE = 1e-6
 _SINGLE = 2.0**20  # tokens in a cell up to which an eighth of one is not lost in single precision
 
 
-def faded(state: State, left: float, how: How, each: Each) -> State:
+def fade_state(
+    state: OnlineMarginState, left: float, how: OnlineMarginSettings, each: Each
+) -> OnlineMarginState:
     """The state when ``left`` of what was known is left: every sum times ``left``, priors as they were."""
     if left == 1.0:
         return state
@@ -49,9 +51,9 @@ def faded(state: State, left: float, how: How, each: Each) -> State:
     moments = state.moments * np.array([[left], [1.0], [left]])
     alone = np.eye(len(state.topic)) / how.variance
     precision, linear = left * state.precision + (1.0 - left) * alone, state.linear * left
-    mean = solved(precision, linear, each) if how.gibbs else state.mean * left
+    mean = solve_means(precision, linear, each) if how.gibbs else state.mean * left
     if how.fresh:  # else nothing takes the place of what a second stage would forget
-        state = online_refit.faded(state, left)._replace(lessons=state.lessons * left)
+        state = online_refit.fade_sums(state, left)._replace(lessons=state.lessons * left)
     return state._replace(
         mass=state.mass * left, seen_in=state.seen_in * left,
         raw=raw, scale=scale,
@@ -60,10 +62,12 @@ def faded(state: State, left: float, how: How, each: Each) -> State:
     )  # fmt: skip
 
 
-def learn(state: State, examples: Examples, how: How, seed: int, each: Each) -> State:
+def learn(
+    state: OnlineMarginState, examples: Examples, how: OnlineMarginSettings, seed: int, each: Each
+) -> OnlineMarginState:
     """One mini-batch. ``raw`` and ``seen_in`` may change in place, other arrays are new ones."""
     n_docs, step = examples.n_docs, state.step + 1
-    state = faded(state, how.decay**n_docs, how, each)
+    state = fade_state(state, how.decay**n_docs, how, each)
     state = state._replace(moments=_more_moments(state.moments, examples, how))
     y, cost = _responses(state, examples, how)
     batch = online_batch.make(examples, y, cost, len(state.raw), how.tf, seed, step)
@@ -77,18 +81,18 @@ def learn(state: State, examples: Examples, how: How, seed: int, each: Each) -> 
         batch = batch._replace(dear=np.where(y > 0.0, favour(state, how), 1.0))
     if not how.shared:
         batch = batch._replace(cost=batch.cost * batch.dear, dear=np.ones(y.shape))
-    state = _scored(state, batch, examples, how, each)
+    state = _score_batch(state, batch, examples, how, each)
     added, state = run_rounds(state, batch, how, seed, each)
     state.seen_in[batch.terms] = seen
     if how.growth is not None:
-        state, added = settled(state, added, n_docs, how.growth)
+        state, added = drop_small_topics(state, added, n_docs, how.growth)
     raw = _wide_enough(state, batch.terms)
     raw[batch.terms] += (added / state.scale).astype(raw.dtype)
     topic = state.topic + added.sum(axis=0)
     return state._replace(step=step, n_seen=state.n_seen + n_docs, raw=raw, topic=topic)
 
 
-def _wide_enough(state: State, terms: I64) -> F32 | F64:
+def _wide_enough(state: OnlineMarginState, terms: I64) -> F32 | F64:
     """The counts in a precision to which a token more still makes a difference."""
     raw = state.raw
     if raw.dtype == np.float64 or state.scale * raw[terms].max(initial=0.0) < _SINGLE:
@@ -96,7 +100,9 @@ def _wide_enough(state: State, terms: I64) -> F32 | F64:
     return raw.astype(np.float64)
 
 
-def _responses(state: State, examples: Examples, how: How) -> tuple[F64, F64]:
+def _responses(
+    state: OnlineMarginState, examples: Examples, how: OnlineMarginSettings
+) -> tuple[F64, F64]:
     """Responses as the weights are told them, and what each costs; 0 where nothing is known."""
     y = examples.y.astype(np.float64)
     if how.loss == response.HINGE:
@@ -106,7 +112,7 @@ def _responses(state: State, examples: Examples, how: How) -> tuple[F64, F64]:
     return np.where(known, (y - centre) / deviation, 0.0), examples.costs[:, None] * known
 
 
-def favour(state: State, how: How) -> F64:
+def favour(state: OnlineMarginState, how: OnlineMarginSettings) -> F64:
     """The factor on a yes of every task: the one given, or by how much its no's outnumber it."""
     if how.positive > 0.0:
         return np.full(len(state.yes), how.positive)
@@ -114,7 +120,7 @@ def favour(state: State, how: How) -> F64:
     return np.clip(odds, 1.0, MOST_POSITIVE)
 
 
-def _more_moments(moments: F64, examples: Examples, how: How) -> F64:
+def _more_moments(moments: F64, examples: Examples, how: OnlineMarginSettings) -> F64:
     """Number, mean and squares of targets with those of further documents [Chan's update]."""
     if how.loss == response.HINGE:
         return moments
@@ -129,7 +135,13 @@ def _more_moments(moments: F64, examples: Examples, how: How) -> F64:
     return np.stack([n + m, mean + gap * m / total, squares + own + gap**2 * n * m / total])
 
 
-def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each) -> State:
+def _score_batch(
+    state: OnlineMarginState,
+    batch: MarginBatch,
+    examples: Examples,
+    how: OnlineMarginSettings,
+    each: Each,
+) -> OnlineMarginState:
     """Some documents scored by what was known before them: what predictions are calibrated on."""
     if how.refit and not how.fresh:
         return state
@@ -145,7 +157,7 @@ def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each
         truth = np.where(batch.cost > 0.0, examples.y, np.nan)[use]
     if how.refit:
         found = online_refit.score(state, zbar, how, each)
-        lesson = online_refit.Lesson(zbar, truth, examples.costs[use] / how.cost)
+        lesson = online_refit.RefitBatch(zbar, truth, examples.costs[use] / how.cost)
         state = online_refit.learn(state, lesson, found, how, each)
         found, truth, use = found[kept[use]], truth[kept[use]], use[kept[use]]
     else:
@@ -158,7 +170,9 @@ def _scored(state: State, batch: Batch, examples: Examples, how: How, each: Each
     return _remember(state, found, truth)
 
 
-def _to_come(state: State, batch: Batch, use: I64, how: How, each: Each) -> F32:
+def _to_come(
+    state: OnlineMarginState, batch: MarginBatch, use: I64, how: OnlineMarginSettings, each: Each
+) -> F32:
     """Average topics of some documents by what is known, as if they were still to come."""
     pairs, terms, weight = batch.pairs, batch.terms, batch.weight
     if len(use) < batch.n_docs:
@@ -170,7 +184,7 @@ def _to_come(state: State, batch: Batch, use: I64, how: How, each: Each) -> F32:
     return online_batch.averages(rows, prior(state, how), weight, pairs, each)
 
 
-def _remember(state: State, found: F64, truth: F64) -> State:
+def _remember(state: OnlineMarginState, found: F64, truth: F64) -> OnlineMarginState:
     """Scores and truths of the latest documents, over the oldest ones."""
     if not len(found):
         return state

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, I64, Each
-from bayou.inference.margin.online_state import How, State
-from bayou.inference.margin.rounds import solved
+from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
+from bayou.inference.margin.rounds import solve_means
 from bayou.kernels.margin import refit as kernels
 from bayou.kernels.margin import response
 
@@ -33,7 +33,7 @@ FIRST = 20.0  # documents at p = 1/2 that the curvature begins with
 MEMORY = 1.0  # document s of t counts as (s / t) to this power
 
 
-class Lesson(NamedTuple):
+class RefitBatch(NamedTuple):
     """Documents that the second stage learns from."""
 
     zbar: F32  # average topics from words alone, documents x topics
@@ -41,7 +41,7 @@ class Lesson(NamedTuple):
     weight: F64  # documents
 
 
-def score(state: State, zbar: F32, how: How, each: Each) -> F64:
+def score(state: OnlineMarginState, zbar: F32, how: OnlineMarginSettings, each: Each) -> F64:
     """Scores of documents (documents x tasks) by the second stage; numbers as they are."""
     mean = weights(state, how, each)
     out, rows = np.empty((len(zbar), len(mean))), zbar.astype(np.float64)
@@ -53,25 +53,27 @@ def score(state: State, zbar: F32, how: How, each: Each) -> F64:
     return out
 
 
-def weights(state: State, how: How, each: Each) -> F64:
+def weights(state: OnlineMarginState, how: OnlineMarginSettings, each: Each) -> F64:
     """Weights of the second stage (tasks x topics); rows of zbar sum to one, so they hold the intercept."""
     if how.loss == response.HINGE:
         return state.refitted
     centre = state.moments[1][:, None]
     ones = np.ones(state.gram.shape[1])
-    off = solved(
-        _ridged(state.gram, RIDGE_NUMBERS), state.refitted - centre * (state.gram @ ones), each
+    off = solve_means(
+        _add_ridge(state.gram, RIDGE_NUMBERS), state.refitted - centre * (state.gram @ ones), each
     )
     return np.asarray(centre + off, np.float64)
 
 
-def learn(state: State, lesson: Lesson, scores: F64, how: How, each: Each) -> State:
+def learn(
+    state: OnlineMarginState, lesson: RefitBatch, scores: F64, how: OnlineMarginSettings, each: Each
+) -> OnlineMarginState:
     """The state when documents with these ``scores`` have been learned."""
     weight = lesson.weight
     zbar, y = lesson.zbar.astype(np.float64), lesson.y
     total = state.lessons + float(weight.sum())
     left = (state.lessons / total) ** MEMORY if total > 0.0 else 1.0
-    state = faded(state, left)._replace(lessons=total)
+    state = fade_sums(state, left)._replace(lessons=total)
     if how.loss == response.HINGE:
         return _labels(state, zbar, y, weight, scores, how, each)
     gram, linear = state.gram.copy(), state.refitted.copy()
@@ -83,7 +85,7 @@ def learn(state: State, lesson: Lesson, scores: F64, how: How, each: Each) -> St
     return state._replace(gram=gram, refitted=linear)
 
 
-def faded(state: State, left: float) -> State:
+def fade_sums(state: OnlineMarginState, left: float) -> OnlineMarginState:
     """Every sum times ``left``; weights that are no sums stay."""
     numbers = state.moments.size > 0
     return state._replace(
@@ -93,8 +95,14 @@ def faded(state: State, left: float) -> State:
 
 
 def _labels(
-    state: State, zbar: F64, y: F64, weight: F64, scores: F64, how: How, each: Each
-) -> State:
+    state: OnlineMarginState,
+    zbar: F64,
+    y: F64,
+    weight: F64,
+    scores: F64,
+    how: OnlineMarginSettings,
+    each: Each,
+) -> OnlineMarginState:
     """A Newton step of all tasks from the documents of a mini-batch."""
     gram, curve = state.gram.copy(), state.curve.copy()
     slope, bend = np.zeros_like(state.refitted), state.bend.copy()
@@ -106,7 +114,7 @@ def _labels(
 
     each(work, _counting(len(slope)), 2.0 * zbar.size)
     curvature = (bend + 0.25 * FIRST) / (gram.sum() + FIRST)  # rows sum to one: sum of weights
-    step = solved(_ridged(gram, RIDGE), slope, each) / curvature[:, None]
+    step = solve_means(_add_ridge(gram, RIDGE), slope, each) / curvature[:, None]
     return state._replace(gram=gram, bend=bend, curve=curve, refitted=state.refitted + step)
 
 
@@ -126,14 +134,14 @@ def threshold(curve: F64) -> float:
     return float(best / curve.shape[1])
 
 
-def covariance(state: State, noise: F64) -> F64:
+def covariance(state: OnlineMarginState, noise: F64) -> F64:
     """Of the weights of every target, where targets have so much noise around their predictions."""
     return np.asarray(
-        np.linalg.inv(_ridged(state.gram, RIDGE_NUMBERS)) * noise[:, None, None], np.float64
+        np.linalg.inv(_add_ridge(state.gram, RIDGE_NUMBERS)) * noise[:, None, None], np.float64
     )
 
 
-def _ridged(gram: F64, ridge: float) -> F64:
+def _add_ridge(gram: F64, ridge: float) -> F64:
     return gram + ridge * np.eye(gram.shape[1])
 
 

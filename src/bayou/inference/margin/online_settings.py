@@ -11,8 +11,8 @@ import numpy as np
 from bayou.data.checks import check_parameters, number, one_of, whole
 from bayou.inference.lda import features
 from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.margin.growth import Growth
-from bayou.inference.margin.online_state import How
+from bayou.inference.margin.growth import TopicGrowth
+from bayou.inference.margin.online_state import OnlineMarginSettings
 
 FLOOR = 1000.0 / 164.0  # of lambda, in units of cost x margin
 _OUT_OF_REACH = 4.0  # in the same units: no document is that far from its margin
@@ -53,18 +53,18 @@ def set_floor(p: SimpleNamespace, name: str, score: float) -> None:
     p.out_of_reach = p.floor >= _OUT_OF_REACH * unit
 
 
-def how_of(
+def step_settings(
     p: SimpleNamespace,
     n_topics: int,
     loss: tuple[int, float, float, bool],
-    growth: Growth | None = None,
+    growth: TopicGrowth | None = None,
     refit: bool = False,
-) -> How:
+) -> OnlineMarginSettings:
     """The settings of a step. ``loss``: its kind, its width, the factor of a yes, and whether a cost is the
     same for all tasks.
     """
     kind, width, positive, alike = loss
-    return How(
+    return OnlineMarginSettings(
         gibbs=p.gibbs, loss=kind, width=width, variance=float(p.variance), floor=float(p.floor),
         shared=bool(p.gibbs and alike and p.out_of_reach), positive=positive,
         alpha=resolve_alpha(p.alpha, n_topics), beta=float(p.beta), n_rounds=int(p.n_rounds),

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, I64
-from bayou.inference.margin.batch import Topics
-from bayou.inference.margin.growth import Growth, expected_sticks
+from bayou.inference.margin.batch import TopicPosterior
+from bayou.inference.margin.growth import TopicGrowth, expected_sticks
 from bayou.kernels.margin import response
 
 N_BINS = 100  # of probabilities between 0 and 1
 N_SCORED = 512  # the latest documents that were scored before they were learned
 
 
-class How(NamedTuple):
+class OnlineMarginSettings(NamedTuple):
     """The settings of a step."""
 
     gibbs: bool
@@ -36,13 +36,13 @@ class How(NamedTuple):
     decay: float  # what is left of a document when the next has come
     tf: str
     idf: bool
-    growth: Growth | None = None  # how topics are born; None: there are as many as ``alpha``
+    growth: TopicGrowth | None = None  # how topics are born; None: there are as many as ``alpha``
     refit: bool = False  # whether weights of a second stage are learned too
     fresh: bool = True  # whether the documents are new: a second stage learns from no others
     cost: float = 1.0  # of a document of weight one
 
 
-class State(NamedTuple):
+class OnlineMarginState(NamedTuple):
     """What the next mini-batch needs."""
 
     step: int  # mini-batches so far
@@ -72,7 +72,7 @@ class State(NamedTuple):
     lessons: float  # documents that it has learned from
 
 
-def start(n_terms: int, n_tasks: int, how: How) -> State:
+def start(n_terms: int, n_tasks: int, how: OnlineMarginSettings) -> OnlineMarginState:
     """The prior: no document seen."""
     n_topics = len(how.alpha)
     n_matrices = (1 if how.shared else n_tasks) if how.gibbs else 0
@@ -80,7 +80,7 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
     n_born = 0 if how.growth is None else n_topics
     n_refitted = n_tasks if how.refit else 0
     n_grams = min(1 if how.loss == response.HINGE else n_targets, n_refitted)
-    return State(
+    return OnlineMarginState(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
         mean=np.zeros((n_tasks, n_topics)),
@@ -95,24 +95,24 @@ def start(n_terms: int, n_tasks: int, how: How) -> State:
     )  # fmt: skip
 
 
-def topics_of(state: State, how: How) -> Topics:
+def topics_of(state: OnlineMarginState, how: OnlineMarginSettings) -> TopicPosterior:
     """The topics as they are."""
-    return Topics(state.raw, state.scale, state.topic, how.beta)
+    return TopicPosterior(state.raw, state.scale, state.topic, how.beta)
 
 
-def prior(state: State, how: How) -> F64:
+def prior(state: OnlineMarginState, how: OnlineMarginSettings) -> F64:
     """Of a document's topics: as given, or alpha times the sticks that are expected."""
     if how.growth is None:
         return how.alpha
     return how.growth.alpha * expected_sticks(state.tables, how.growth.gamma)
 
 
-def copy(state: State) -> State:
+def copy(state: OnlineMarginState) -> OnlineMarginState:
     """A state that may change without this one."""
     fields: dict[str, Any] = {
         name: x.copy() if isinstance(x, np.ndarray) else x for name, x in state._asdict().items()
     }
-    return State(**fields)
+    return OnlineMarginState(**fields)
 
 
 def term_weight(mass: float, seen: F64, idf: bool) -> F32:
@@ -122,7 +122,7 @@ def term_weight(mass: float, seen: F64, idf: bool) -> F32:
     return np.asarray(1.0 + np.log((1.0 + mass) / (1.0 + seen)), np.float32)
 
 
-def scaling(state: State) -> tuple[F64, F64]:
+def scaling(state: OnlineMarginState) -> tuple[F64, F64]:
     """Mean and standard deviation of the targets so far; 1 where they have not differed."""
     n, mean, squares = state.moments
     deviation = np.sqrt(squares / np.maximum(n, 1.0))

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F64
 from bayou.inference.margin import calibration
-from bayou.inference.margin.online_state import N_BINS, N_SCORED, State
+from bayou.inference.margin.online_state import N_BINS, N_SCORED, OnlineMarginState
 from bayou.inference.margin.passive_aggressive import Examples
 
 N_PRIOR = 10
 N_LATEST = 32  # documents at least that probabilities are fitted to, if so many have been scored
 
 
-def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
+def regroup(state: OnlineMarginState, source: NDArray[np.intp], sign: F64) -> OnlineMarginState:
     """Tasks made of older ones: task i was task ``source[i]``, with yes and no changed if the sign is -1."""
     turned = sign < 0.0
     return state._replace(
@@ -31,20 +31,20 @@ def regroup(state: State, source: NDArray[np.intp], sign: F64) -> State:
     )
 
 
-def remembered(state: State, n_tasks: int) -> tuple[F64, F64]:
+def recent_scores(state: OnlineMarginState, n_tasks: int) -> tuple[F64, F64]:
     """Scores of the latest documents from before they were learned, and what was true of them."""
     n = min(state.n_scored, N_SCORED)
     return state.scores[:n, :n_tasks], state.truths[:n, :n_tasks]
 
 
-def latest(state: State, n_tasks: int) -> tuple[F64, F64]:
-    """Of `remembered`, the last quarter of the stream: earlier scores are of a model that knew less."""
+def latest(state: OnlineMarginState, n_tasks: int) -> tuple[F64, F64]:
+    """Of `recent_scores`, the last quarter of the stream: earlier scores are of a model that knew less."""
     n = min(state.n_scored, N_SCORED, max(state.n_scored // 4, N_LATEST))
     at = np.arange(state.n_scored - n, state.n_scored) % N_SCORED
     return state.scores[at, :n_tasks], state.truths[at, :n_tasks]
 
 
-def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
+def fit_calibration(state: OnlineMarginState, kind: str, n_tasks: int) -> tuple[F64, F64]:
     """Slopes and offsets from scores to probabilities, fitted to what the stream has shown.
 
     The scores were made before their documents were learned, so they are like those of documents to come.
@@ -67,13 +67,13 @@ def calibrated(state: State, kind: str, n_tasks: int) -> tuple[F64, F64]:
     return slope, offset
 
 
-def corrected(state: State, n_tasks: int) -> tuple[F64, F64, F64]:
+def fit_correction(state: OnlineMarginState, n_tasks: int) -> tuple[F64, F64, F64]:
     """Slope, offset and noise of targets around the scores that the stream has shown.
 
     Labels have pulled the topics of the documents that weights were learned from, so that scores of documents
     to come fall short of their targets. The slope is shrunk to one as by `N_PRIOR` further documents.
     """
-    scores, truth = remembered(state, n_tasks)
+    scores, truth = recent_scores(state, n_tasks)
     number, _, squares = state.moments
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     noise = squares / np.maximum(number, 1.0)
@@ -92,14 +92,14 @@ def corrected(state: State, n_tasks: int) -> tuple[F64, F64, F64]:
     return slope, offset, noise
 
 
-def covariance(state: State, scale: F64) -> F64:
+def covariance(state: OnlineMarginState, scale: F64) -> F64:
     """Of the weights of every task, times ``scale`` squared; without rows where only their mean is known."""
     if not len(state.precision):
         return state.precision
     return np.asarray(np.linalg.inv(state.precision) * scale[:, None, None] ** 2, np.float64)
 
 
-def sound(state: State, pending: Examples) -> bool:
+def sound(state: OnlineMarginState, pending: Examples) -> bool:
     """Whether what was read has the shapes and the numbers that kernels rely on."""
     arrays = [x for n, x in state._asdict().items() if n not in (*_PLAIN, "raw", *_WHOLE)]
     if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays):
@@ -126,7 +126,7 @@ _PLAIN = ("step", "n_seen", "mass", "scale", "told", "n_scored", "n_born", "less
 _WHOLE = ("ids", "course")
 
 
-def _fit(state: State) -> bool:
+def _fit(state: OnlineMarginState) -> bool:
     n_terms, n_topics = state.raw.shape
     n_tasks, n_matrices = len(state.yes), len(state.precision)
     n_targets = state.moments.shape[-1]
@@ -153,7 +153,7 @@ def _fit(state: State) -> bool:
     return right and n_topics > 0 and n_tasks > 0 and n_targets in (0, n_tasks)
 
 
-def _finite(state: State) -> bool:
+def _finite(state: OnlineMarginState) -> bool:
     arrays: list[NDArray[Any]] = [
         state.raw, state.topic, state.mean, state.precision, state.linear, state.moments, state.scores,
         state.seen_in, state.yes, state.tables, state.gram, state.refitted, state.bend, state.curve,
@@ -170,7 +170,7 @@ def _finite(state: State) -> bool:
     return bool(all((a >= 0).all() for a in counts) and (pivots > 0).all())
 
 
-def _waiting(pending: Examples, state: State) -> bool:
+def _waiting(pending: Examples, state: OnlineMarginState) -> bool:
     indptr, indices, data, y, costs = pending
     if not all(isinstance(a, np.ndarray) and a.dtype == np.int64 for a in (indptr, indices)):
         return False

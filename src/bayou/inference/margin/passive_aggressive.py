@@ -41,7 +41,7 @@ class Weights(NamedTuple):
     )
 
 
-class How(NamedTuple):
+class PassiveAggressiveSettings(NamedTuple):
     """The settings of a step."""
 
     batch_size: int
@@ -132,7 +132,9 @@ def copy(weights: Weights) -> Weights:
     return Weights(weights.step, *(array.copy() for array in weights[1:]))
 
 
-def learn(weights: Weights, examples: Examples, how: How, each: Each) -> Weights:
+def learn(
+    weights: Weights, examples: Examples, how: PassiveAggressiveSettings, each: Each
+) -> Weights:
     """Mini-batches of `batch_size` documents in the order given, the last one maybe shorter.
 
     The arrays are changed in place. Tasks do not see each other, so threads share them out.
@@ -183,7 +185,7 @@ def regroup(weights: Weights, source: NDArray[np.intp], sign: F64) -> Weights:
     )
 
 
-def shown(weights: Weights) -> F64:
+def predictive_mean(weights: Weights) -> F64:
     """The means to predict with: those of now, or of all batches where they are averaged over time."""
     if not weights.drift.size or not weights.step:
         return weights.mean

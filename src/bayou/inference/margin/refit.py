@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 from bayou.data.supervision import Labels
 from bayou.inference.lda.arrays import F32, F64
 from bayou.inference.margin import calibration
-from bayou.kernels.rng import HELD_OUT, key, shuffled
+from bayou.kernels.rng import HELD_OUT, key, permutation
 from bayou.results.response import Response
 
 N_FOLDS = 3  # of the scores that probabilities are fitted to when words take part
@@ -29,7 +29,7 @@ RIDGE = 1e-3  # of topics' features, whose entries are shares: near to none
 _ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
 
 
-class Evidence(NamedTuple):
+class RefitEvidence(NamedTuple):
     """What the second stage learns from; rows are documents in one order throughout."""
 
     zbar: F32  # leave-one-out average topics
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     separate: bool  # a chain for each task: a task sees its own chain's topics
 
 
-class Plan(NamedTuple):
+class RefitPlan(NamedTuple):
     """How the second stage goes about it."""
 
     refit: bool
@@ -112,7 +112,7 @@ def fit_numbers(features: Any, y: F64, weight: F64, ridge: float) -> tuple[F64, 
     return weights, intercept, noise, covariance
 
 
-def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response:
+def classify(seen: RefitEvidence, labels: Labels, order: Any, plan: RefitPlan) -> Response:
     """Weights, intercepts and probabilities of a classifier; ``order`` brings labels to the evidence's."""
     n_topics, n_tasks = seen.chain.shape
     weights, intercept = seen.chain, np.zeros(n_tasks)
@@ -122,7 +122,7 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
         weights, words, intercept = _margins(seen, plan, np.arange(len(seen.y)))
         scores = _total(seen, weights, words, intercept, plan.q)
     if plan.q > 0:  # words know the documents they were fitted to
-        scores, share = _folded(seen, plan, labels.kind)
+        scores, share = _cross_validate(seen, plan, labels.kind)
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     known = np.flatnonzero(labels.known[order])
     if labels.kind == "multi-class":
@@ -142,10 +142,10 @@ def classify(seen: Evidence, labels: Labels, order: Any, plan: Plan) -> Response
         term_weight=seen.term_weight, slope=slope, offset=offset, share=share, draws=seen.draws,
         noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
         n_members=seen.n_members, **_beside(seen, words, plan.q),
-    ).balanced()  # fmt: skip
+    ).balance_border()  # fmt: skip
 
 
-def _folded(seen: Evidence, plan: Plan, kind: str) -> tuple[F64, float]:
+def _cross_validate(seen: RefitEvidence, plan: RefitPlan, kind: str) -> tuple[F64, float]:
     """Scores of documents by weights fitted without them, and the topics' share of the margins."""
     scores, mine = np.zeros(seen.y.shape), np.zeros(seen.y.shape)
     part = np.arange(len(seen.y)) % N_FOLDS
@@ -157,13 +157,13 @@ def _folded(seen: Evidence, plan: Plan, kind: str) -> tuple[F64, float]:
     return scores, _share(mine, scores, kind)
 
 
-def _beside(seen: Evidence, words: F64, q: float) -> dict[str, Any]:
+def _beside(seen: RefitEvidence, words: F64, q: float) -> dict[str, Any]:
     if q == 0:
         return {}
     return {"words": (words * q).astype(np.float32), "word_weight": seen.word_weight}
 
 
-def _margins(seen: Evidence, plan: Plan, use: Any) -> tuple[F64, F64, F64]:
+def _margins(seen: RefitEvidence, plan: RefitPlan, use: Any) -> tuple[F64, F64, F64]:
     """Weights of topics and words and intercepts, learned from some of the documents."""
     n_topics, n_tasks = seen.chain.shape
     words = None if plan.q == 0 or seen.words is None else seen.words[use]
@@ -183,7 +183,7 @@ def _margins(seen: Evidence, plan: Plan, use: Any) -> tuple[F64, F64, F64]:
     return weights, beside, intercept
 
 
-def _total(seen: Evidence, weights: F64, words: F64, intercept: F64, q: float) -> F64:
+def _total(seen: RefitEvidence, weights: F64, words: F64, intercept: F64, q: float) -> F64:
     out = seen.zbar.astype(np.float64) @ weights + intercept
     if q > 0 and seen.words is not None:
         out += (seen.words @ words) * q
@@ -205,7 +205,7 @@ def _share(topic_part: F64, total: F64, kind: str) -> float:
     return float(topic_part[positive].sum() / max(total[positive].sum(), 1e-12))
 
 
-def kept_apart(known: Any, seed: int, refit: bool) -> Any:
+def held_out_mask(known: Any, seed: int, refit: bool) -> Any:
     """Documents whose numbers the chain is not shown, so that how far predictions stray can be seen.
 
     A number that has shaped topics is predicted better by them than any new one, even by topics that the
@@ -213,12 +213,14 @@ def kept_apart(known: Any, seed: int, refit: bool) -> Any:
     """
     out, whole = np.zeros(len(known), bool), np.flatnonzero(known.all(axis=1))
     if refit and len(whole) > FEWEST:
-        order = shuffled(len(whole), np.uint64(key(seed, HELD_OUT, 0, 0)))
+        order = permutation(len(whole), np.uint64(key(seed, HELD_OUT, 0, 0)))
         out[whole[order[: np.clip(len(whole) // 20, *SPARED)]]] = True
     return out
 
 
-def regress(seen: Evidence, names: Any, scale: tuple[F64, F64], plan: Plan, apart: Any) -> Response:
+def regress(
+    seen: RefitEvidence, names: Any, scale: tuple[F64, F64], plan: RefitPlan, apart: Any
+) -> Response:
     """Weights and noise of a regression; ``scale`` = (mean, deviation) of the targets as they came.
 
     The weights are those of all documents, the noise that of those that were kept ``apart``, if any were.
@@ -265,7 +267,7 @@ def _strays(found: Any, y: F64, weight: F64, apart: Any, ridge: float) -> F64:
     return np.asarray(np.average(gap**2, axis=0, weights=weight[apart]), np.float64)
 
 
-def _noise(found: Any, y: F64, weight: F64, plan: Plan) -> F64:
+def _noise(found: Any, y: F64, weight: F64, plan: RefitPlan) -> F64:
     """Mean square of what predictions miss, each document by weights fitted without it (in folds)."""
     out = np.zeros(y.shape[1])
     for t in range(y.shape[1]):

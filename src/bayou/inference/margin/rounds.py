@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, Each
 from bayou.inference.margin import batch as online_batch
 from bayou.inference.margin import features, growth, stream_growth
-from bayou.inference.margin.batch import Batch
-from bayou.inference.margin.growth import Live
-from bayou.inference.margin.online_state import How, State, prior, topics_of
+from bayou.inference.margin.batch import MarginBatch
+from bayou.inference.margin.growth import LiveDocuments
+from bayou.inference.margin.online_state import (
+    OnlineMarginSettings,
+    OnlineMarginState,
+    prior,
+    topics_of,
+)
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import online as kernels
 from bayou.kernels.margin import response, tilted_sweep
@@ -29,7 +34,7 @@ DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
 Zbar = tuple[I64, I32, U16, F32]
 
 
-class Local(NamedTuple):
+class RoundWorkspace(NamedTuple):
     """What the rounds of a mini-batch work on."""
 
     z: U16
@@ -40,27 +45,29 @@ class Local(NamedTuple):
     alpha: F64  # of the topics known before
     n_columns: int  # topics, and room for those to be born
     n_terms: int
-    live: Live | None = None  # what follows the tokens where topics are born
+    live: LiveDocuments | None = None  # what follows the tokens where topics are born
 
 
-class Round(NamedTuple):
+class MarginRound(NamedTuple):
     """One of them: its number, the topics as it sees them, and how it is run."""
 
     n: int
     rows: F32
-    how: How
+    how: OnlineMarginSettings
     seed: int
     each: Each
 
 
-def run_rounds(state: State, batch: Batch, how: How, seed: int, each: Each) -> tuple[F64, State]:
+def run_rounds(
+    state: OnlineMarginState, batch: MarginBatch, how: OnlineMarginSettings, seed: int, each: Each
+) -> tuple[F64, OnlineMarginState]:
     """The counts of the batch and the state with its weights, after ``n_rounds`` from the same prior.
 
     Where topics are born they have columns of their own in both, and so have those that may be.
     """
     shape = batch.y.shape
     room = state if how.growth is None else stream_growth.roomy(state, how, how.growth)
-    local = Local(
+    local = RoundWorkspace(
         np.empty(len(batch.tokens.terms), np.uint16),
         features.token_weights(batch.tokens, batch.weight),
         np.zeros(shape, np.float32),
@@ -72,11 +79,11 @@ def run_rounds(state: State, batch: Batch, how: How, seed: int, each: Each) -> t
     )
     added, after = np.zeros((len(batch.terms), len(state.topic))), room
     known = topics_of(state, how)
-    base = online_batch.known_rows(known, batch.terms, each)
+    base = online_batch.prior_rows(known, batch.terms, each)
     for n in range(how.n_rounds):
         mine = added[:, : len(state.topic)]
         rows = online_batch.expected_rows(known, batch.terms, mine, each, base)
-        run = Round(n, rows, how, seed, each)
+        run = MarginRound(n, rows, how, seed, each)
         if n == 0 or how.gibbs:
             _open(local, batch, run)
             if how.growth is not None:
@@ -86,7 +93,7 @@ def run_rounds(state: State, batch: Batch, how: How, seed: int, each: Each) -> t
     return added, after
 
 
-def _open(local: Local, batch: Batch, run: Round) -> None:
+def _open(local: RoundWorkspace, batch: MarginBatch, run: MarginRound) -> None:
     """First topics without labels, each token after those before it."""
     toks, alpha = tuple(batch.tokens), local.alpha.astype(np.float32)
 
@@ -98,7 +105,9 @@ def _open(local: Local, batch: Batch, run: Round) -> None:
     run.each(work, batch.tokens.indptr, 2.0 * len(alpha))
 
 
-def _sweep(local: Local, batch: Batch, eta: F32, spread: F32, run: Round, j: int) -> Zbar:
+def _sweep(
+    local: RoundWorkspace, batch: MarginBatch, eta: F32, spread: F32, run: MarginRound, j: int
+) -> Zbar:
     """All tokens once under their words and labels, and zbar of the documents after it."""
     indptr, n_topics = batch.tokens.indptr, local.n_columns
     labels = (local.omega, local.kappa, eta, spread)
@@ -117,15 +126,21 @@ def _sweep(local: Local, batch: Batch, eta: F32, spread: F32, run: Round, j: int
 
     def work(lo: int, hi: int) -> None:
         if local.live is None:
-            _sweep_given(local, batch, labels, run, number, lo, hi)
+            _sweep_fixed_topics(local, batch, labels, run, number, lo, hi)
         response.zbar_rows(zbar, local.z, local.rho, indptr, n_topics, lo, hi)
 
     run.each(work, indptr, 5.0 * n_topics)
     return zbar
 
 
-def _sweep_given(
-    local: Local, batch: Batch, labels: tuple[F32, ...], run: Round, number: int, lo: int, hi: int
+def _sweep_fixed_topics(
+    local: RoundWorkspace,
+    batch: MarginBatch,
+    labels: tuple[F32, ...],
+    run: MarginRound,
+    number: int,
+    lo: int,
+    hi: int,
 ) -> None:
     """Documents lo .. hi under topics that stand still."""
     words = (run.rows, np.empty(0), np.ones(local.n_columns, np.float32))
@@ -137,8 +152,12 @@ def _sweep_given(
 
 
 def _averaging(
-    state: State, after: State, batch: Batch, local: Local, run: Round
-) -> tuple[F64, State]:
+    state: OnlineMarginState,
+    after: OnlineMarginState,
+    batch: MarginBatch,
+    local: RoundWorkspace,
+    run: MarginRound,
+) -> tuple[F64, OnlineMarginState]:
     """Topics under the dual variables of the round before, then those of this one."""
     how, none = run.how, np.empty((0, 0, 0), np.float32)
     eta = after.mean.astype(np.float32)
@@ -162,7 +181,9 @@ def _averaging(
     return added, state._replace(mean=mean, tables=tables)
 
 
-def dual_step(before: F64, zhat: F64, y: F64, cost: F64, how: How, each: Each) -> tuple[F64, F64]:
+def dual_step(
+    before: F64, zhat: F64, y: F64, cost: F64, how: OnlineMarginSettings, each: Each
+) -> tuple[F64, F64]:
     """The passive-aggressive step of all tasks: the new means, and signed dual variables."""
     docs, indices = np.nonzero(zhat)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(docs, minlength=len(zhat)))])
@@ -178,12 +199,18 @@ def dual_step(before: F64, zhat: F64, y: F64, cost: F64, how: How, each: Each) -
     return mean, duals
 
 
-def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -> tuple[F64, State]:
+def _gibbs(
+    state: OnlineMarginState,
+    after: OnlineMarginState,
+    batch: MarginBatch,
+    local: RoundWorkspace,
+    run: MarginRound,
+) -> tuple[F64, OnlineMarginState]:
     """Topics from lambda = 1 on, each sweep followed by a draw of lambda; then the Gaussians."""
     how, cost = run.how, (batch.cost * local.shown).astype(np.float32)
-    spread, _ = _inverted(after.precision, run.each)
+    spread, _ = _invert(after.precision, run.each)
     mean = after.mean.copy()
-    stream_growth.unborn(mean, spread, state, len(local.alpha), how.variance)
+    stream_growth.reset_new_topics(mean, spread, state, len(local.alpha), how.variance)
     weights = (mean, spread)
     eta, spread32 = mean.astype(np.float32), spread.astype(np.float32)
     y32 = batch.y.astype(np.float32)
@@ -206,13 +233,15 @@ def _gibbs(state: State, after: State, batch: Batch, local: Local, run: Round) -
             both = (local.omega, local.kappa)
             _respond(both, zbar, weights, batch, cost, True, number, run)
             _favour(local.kappa, batch, how)
-    # what is left of topics that are no more is integrated out by `online_growth.settled`
+    # what is left of topics that are no more is integrated out by `stream_growth.drop_small_topics`
     stream_growth.forget(local.live, (added, tables), reborn=False)
-    mean = solved(precision, linear, run.each)
+    mean = solve_means(precision, linear, run.each)
     return added, state._replace(precision=precision, linear=linear, mean=mean, tables=tables)
 
 
-def _seat(tables: F64, state: State, local: Local, run: Round, j: int) -> None:
+def _seat(
+    tables: F64, state: OnlineMarginState, local: RoundWorkspace, run: MarginRound, j: int
+) -> None:
     """Add the tables that are expected, and draw those and the sticks that the next sweep is under."""
     how = run.how
     if local.live is None or how.growth is None:
@@ -225,15 +254,15 @@ def _seat(tables: F64, state: State, local: Local, run: Round, j: int) -> None:
         growth.renew_sticks(local.live, state.tables, how.growth, run.seed, number)
 
 
-def _favour(kappa: Any, batch: Batch, how: How) -> None:
+def _favour(kappa: Any, batch: MarginBatch, how: OnlineMarginSettings) -> None:
     """Where one precision serves all tasks, a dearer yes is a greater pull of the same precision."""
     if how.shared:
         kappa *= batch.dear
 
 
 def _gather(
-    precision: F64, linear: F64, zbar: Zbar, weights: tuple[F64, F64], batch: Batch, share: float,
-    run: Round,
+    precision: F64, linear: F64, zbar: Zbar, weights: tuple[F64, F64], batch: MarginBatch, share: float,
+    run: MarginRound,
 ) -> None:  # fmt: skip
     """Add what the batch says about the weights, with 1 / lambda at its expectation."""
     how = run.how
@@ -257,8 +286,8 @@ def _gather(
 
 
 def _respond(
-    out: tuple[Any, Any], zbar: Zbar, weights: tuple[F64, F64], batch: Batch, cost: Any,
-    drawn: bool, number: int, run: Round,
+    out: tuple[Any, Any], zbar: Zbar, weights: tuple[F64, F64], batch: MarginBatch, cost: Any,
+    drawn: bool, number: int, run: MarginRound,
 ) -> None:  # fmt: skip
     """(omega, kappa) of all documents given their topics."""
     loss = (run.how.loss, run.how.width, run.how.floor)
@@ -271,7 +300,7 @@ def _respond(
     run.each(work, _counting(batch.n_docs), 200.0 * batch.y.shape[1])
 
 
-def _inverted(precision: F64, each: Each) -> tuple[F64, F64]:
+def _invert(precision: F64, each: Each) -> tuple[F64, F64]:
     """Covariances and lower factors of precisions."""
     spread, factor = np.empty_like(precision), np.empty_like(precision)
 
@@ -282,7 +311,7 @@ def _inverted(precision: F64, each: Each) -> tuple[F64, F64]:
     return spread, factor
 
 
-def solved(precision: F64, linear: F64, each: Each) -> F64:
+def solve_means(precision: F64, linear: F64, each: Each) -> F64:
     """mu = P^-1 b of all tasks."""
     mean, factor = np.empty_like(linear), np.empty_like(precision)
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F32, F64, I64, U16
 from bayou.inference.margin import growth
-from bayou.inference.margin.batch import Batch
-from bayou.inference.margin.growth import Growth, Live
-from bayou.inference.margin.online_state import How, State
+from bayou.inference.margin.batch import MarginBatch
+from bayou.inference.margin.growth import LiveDocuments, TopicGrowth
+from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
 
 PRUNE_EVERY = 1024  # documents between two looks at small topics
 N_COURSE = 100  # mini-batches whose number of topics is remembered
@@ -25,7 +25,9 @@ N_COURSE = 100  # mini-batches whose number of topics is remembered
 Mask = NDArray[np.bool_]
 
 
-def roomy(state: State, how: How, by: Growth) -> State:
+def roomy(
+    state: OnlineMarginState, how: OnlineMarginSettings, by: TopicGrowth
+) -> OnlineMarginState:
     """The state with columns for topics to be born; of the words (``raw``) there is nothing to add."""
     n_topics = len(state.topic)
     n = growth.columns(n_topics, by) - n_topics
@@ -44,20 +46,24 @@ def roomy(state: State, how: How, by: Growth) -> State:
     )  # fmt: skip
 
 
-def newborn_mean(state: State, by: Growth) -> F64:
+def newborn_mean(state: OnlineMarginState, by: TopicGrowth) -> F64:
     """What an average topic speaks for: every topic carries the common level of the scores."""
     stick = growth.expected_sticks(state.tables, by.gamma)
     return np.asarray(state.mean @ (stick / stick.sum()), np.float64)
 
 
-def begin(state: State, batch: Batch, z: U16, rho: F32, by: Growth) -> Live:
+def begin(
+    state: OnlineMarginState, batch: MarginBatch, z: U16, rho: F32, by: TopicGrowth
+) -> LiveDocuments:
     """The batch with its first topics, on top of what is known of its terms."""
     before = ((state.raw[batch.terms] * np.float32(state.scale)).astype(np.float32), state.topic)
     roots = growth.open_roots(state.tables, z, by)
     return growth.make_live(batch.tokens, batch.ids, rho, z, before, roots)
 
 
-def unborn(mean: F64, spread: F64, before: State, n_topics: int, variance: float) -> None:
+def reset_new_topics(
+    mean: F64, spread: F64, before: OnlineMarginState, n_topics: int, variance: float
+) -> None:
     """Topics of this batch speak as they did before it while it is sampled: mu, sigma^2, on their own."""
     mean[:, n_topics:] = before.mean[:, n_topics:]
     spread[:, n_topics:, :] = 0.0
@@ -67,7 +73,7 @@ def unborn(mean: F64, spread: F64, before: State, n_topics: int, variance: float
         spread[:, at, at] = variance
 
 
-def forget(live: Live | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
+def forget(live: LiveDocuments | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
     """Set to zero what was summed for columns whose topic was born just now, or is no more."""
     if live is None:
         return np.empty(0, np.int64)
@@ -78,7 +84,9 @@ def forget(live: Live | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
     return gone
 
 
-def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F64]:
+def drop_small_topics(
+    state: OnlineMarginState, added: F64, n_docs: int, by: TopicGrowth
+) -> tuple[OnlineMarginState, F64]:
     """Topics with tables and enough tokens stay; the others are integrated out.
 
     A topic begins with a few tokens of one batch, so what is enough is asked of it from time to time only.
@@ -110,7 +118,7 @@ def settled(state: State, added: F64, n_docs: int, by: Growth) -> tuple[State, F
     return state, np.ascontiguousarray(added[:, keep])
 
 
-def second_stage(state: State, keep: Mask, by: Growth) -> tuple[F64, F64]:
+def second_stage(state: OnlineMarginState, keep: Mask, by: TopicGrowth) -> tuple[F64, F64]:
     """Sums and weights of the second stage (`online_refit`) for the topics that stay.
 
     Of the documents behind the sums none had a topic that is born now. What they had of one that is given up

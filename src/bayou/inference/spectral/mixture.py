@@ -24,7 +24,7 @@ def unigram_of(known: F64, beta: float) -> F64:
     return np.asarray((known + beta) / (known.sum() + beta * len(known)), np.float64)
 
 
-def smoothed(rows: F64, tokens: F64, unigram: F64, pseudo: float) -> F64:
+def smooth_rows(rows: F64, tokens: F64, unigram: F64, pseudo: float) -> F64:
     """phi_k mixed with so many pseudo-tokens of the unigram, where it was learned from ``tokens[k]``."""
     return np.asarray(
         (rows * tokens + pseudo * unigram[:, None]) / np.maximum(tokens + pseudo, _TINY), np.float64
@@ -54,7 +54,7 @@ def em_steps(
         resp, _ = responsibilities(pairs, rows, weights, each)
         tally = np.asarray(counts.T @ resp, np.float64)
         tokens = tally.sum(axis=0)
-        rows = smoothed(tally / np.maximum(tokens, _TINY), tokens, unigram, pseudo)
+        rows = smooth_rows(tally / np.maximum(tokens, _TINY), tokens, unigram, pseudo)
         share = resp.sum(axis=0) + 1.0 / len(
             weights
         )  # a topic that lost its documents may come back

@@ -19,26 +19,26 @@ from bayou.inference.lda.documents import Pairs, select
 from bayou.inference.spectral import moments, reservoir, solve
 from bayou.inference.spectral.blas import one_thread
 from bayou.inference.spectral.moments import Moments
-from bayou.inference.spectral.reservoir import Kept, sliced
+from bayou.inference.spectral.reservoir import Reservoir, slice_pairs
 from bayou.kernels.spectral.moments import count_terms
 
 _HALVINGS = 64  # of the first document's weight, before the sums are scaled
 
 
-class Stream(NamedTuple):
+class MomentGeneration(NamedTuple):
     """One generation: documents that wait for a basis, or sums."""
 
     since: int  # number of its first document
     origin: int  # the document that counts once; later ones count for more
     sums: Moments  # a basis without columns until there is one
-    waiting: Kept
+    waiting: Reservoir
 
 
-def begun(since: int, n_terms: int, p: SimpleNamespace) -> Stream:
+def begin_generation(since: int, n_terms: int, p: SimpleNamespace) -> MomentGeneration:
     """A generation without documents."""
     span = _HALVINGS * (p.half_life or 1)
     origin = since - since % span
-    return Stream(since, origin, moments.empty(np.zeros((n_terms, 0))), reservoir.none())
+    return MomentGeneration(since, origin, moments.empty(np.zeros((n_terms, 0))), reservoir.none())
 
 
 def n_burn_in(p: SimpleNamespace) -> int:
@@ -46,7 +46,7 @@ def n_burn_in(p: SimpleNamespace) -> int:
     return int(p.burn_in or max(1_000, 100 * p.n_topics))
 
 
-def weights_of(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace) -> F64:
+def weights_of(stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace) -> F64:
     """w_t of documents ``first`` and on; 0 or less for those that are left out."""
     weights = moments.document_weights(pairs, p.weighting == "tokens", p.max_share)
     if p.half_life:
@@ -55,13 +55,13 @@ def weights_of(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace) -> 
     return weights
 
 
-def _folded(stream: Stream, now: int, p: SimpleNamespace) -> Stream:
+def _move_origin(stream: MomentGeneration, now: int, p: SimpleNamespace) -> MomentGeneration:
     """Move the origin on by whole half-lives where the weights have grown large."""
     span = _HALVINGS * (p.half_life or 0)
     if not span or now - stream.origin < span:
         return stream
     times = (now - stream.origin) // span
-    sums = moments.scaled(stream.sums, 2.0 ** (-_HALVINGS * times))
+    sums = moments.scale_sums(stream.sums, 2.0 ** (-_HALVINGS * times))
     return stream._replace(origin=stream.origin + times * span, sums=sums)
 
 
@@ -75,24 +75,26 @@ def _pieces(first: int, n_docs: int, p: SimpleNamespace) -> Iterator[tuple[int, 
         lo = hi
 
 
-def take(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace, seed: int) -> Stream:
+def take(
+    stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace, seed: int
+) -> MomentGeneration:
     """Learn from documents, the first of which has this number in the stream."""
     if stream.sums.basis.shape[1]:
-        return _added(stream, pairs, first, p)
+        return _add_pairs(stream, pairs, first, p)
     room = n_burn_in(p) - stream.waiting.pairs.n_docs
     if p.mode == "history" or pairs.n_docs < room:
-        return stream._replace(waiting=reservoir.appended(stream.waiting, pairs))
-    waiting = reservoir.joined(stream.waiting.pairs, sliced(pairs, 0, room))
-    rest = sliced(pairs, room, pairs.n_docs)
-    stream = _added(with_basis(stream, waiting, p, seed), waiting, stream.since, p)
+        return stream._replace(waiting=reservoir.append_pairs(stream.waiting, pairs))
+    waiting = reservoir.join_pairs(stream.waiting.pairs, slice_pairs(pairs, 0, room))
+    rest = slice_pairs(pairs, room, pairs.n_docs)
+    stream = _add_pairs(with_basis(stream, waiting, p, seed), waiting, stream.since, p)
     if stream.sums.basis.shape[1]:
-        return _added(stream, rest, first + room, p)
+        return _add_pairs(stream, rest, first + room, p)
     return take(stream._replace(since=first + room), rest, first + room, p, seed)  # none was fit
 
 
 def with_basis(
-    stream: Stream, pairs: Pairs, p: SimpleNamespace, seed: int, sample: I64 | None = None
-) -> Stream:
+    stream: MomentGeneration, pairs: Pairs, p: SimpleNamespace, seed: int, sample: I64 | None = None
+) -> MomentGeneration:
     """The generation with a basis chosen from documents, which then wait no longer."""
     some = pairs if sample is None else select(pairs, sample)
     weights = moments.document_weights(some, p.weighting == "tokens", p.max_share)
@@ -105,16 +107,18 @@ def with_basis(
     return stream._replace(sums=sums, waiting=reservoir.none())
 
 
-def _added(stream: Stream, pairs: Pairs, first: int, p: SimpleNamespace) -> Stream:
+def _add_pairs(
+    stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace
+) -> MomentGeneration:
     for lo, hi in _pieces(first, pairs.n_docs, p):
-        piece = sliced(pairs, lo, hi)
-        stream = _folded(stream, first + lo, p)
+        piece = slice_pairs(pairs, lo, hi)
+        stream = _move_origin(stream, first + lo, p)
         weights = weights_of(stream, piece, first + lo, p)
         stream = stream._replace(sums=moments.add(stream.sums, piece, weights))
     return stream
 
 
-def sums_of(stream: Stream, p: SimpleNamespace, seed: int) -> Moments:
+def sums_of(stream: MomentGeneration, p: SimpleNamespace, seed: int) -> Moments:
     """The moments as they are; where documents still wait, in the main directions of those."""
     if stream.sums.basis.shape[1]:
         return stream.sums
@@ -128,36 +132,44 @@ def sums_of(stream: Stream, p: SimpleNamespace, seed: int) -> Moments:
     return moments.add(moments.empty(sums.basis), waiting, faded)
 
 
-class State(NamedTuple):
+class MomentStreamState(NamedTuple):
     """What the next document needs."""
 
     n_seen: int
     known: F64  # counts of terms
-    now: Stream  # what is solved
-    next: Stream | None  # the generation that takes over
-    pool: Kept  # a uniform sample of all documents, or the latest where older ones fade
+    now: MomentGeneration  # what is solved
+    next: MomentGeneration | None  # the generation that takes over
+    pool: Reservoir  # a uniform sample of all documents, or the latest where older ones fade
 
 
-def init(n_terms: int, p: SimpleNamespace) -> State:
+def init(n_terms: int, p: SimpleNamespace) -> MomentStreamState:
     """No documents yet."""
-    return State(0, np.zeros(n_terms), begun(0, n_terms, p), None, reservoir.none())
+    return MomentStreamState(
+        0, np.zeros(n_terms), begin_generation(0, n_terms, p), None, reservoir.none()
+    )
 
 
-def update(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
+def update(
+    state: MomentStreamState, pairs: Pairs, p: SimpleNamespace, seed: int
+) -> MomentStreamState:
     """Take documents in, in their order, turning to a new generation where one is due."""
     lo, turn = 0, p.generation
     while lo < pairs.n_docs:
         if turn and state.n_seen and state.n_seen % turn == 0:
             ready = state.next is not None and state.next.sums.basis.shape[1] > 0
             now = state.next if ready and state.next is not None else state.now
-            state = state._replace(now=now, next=begun(state.n_seen, len(state.known), p))
+            state = state._replace(
+                now=now, next=begin_generation(state.n_seen, len(state.known), p)
+            )
         hi = min(pairs.n_docs, lo + turn - state.n_seen % turn) if turn else pairs.n_docs
-        state = _taken(state, sliced(pairs, lo, hi), p, seed)
+        state = _take_pairs(state, slice_pairs(pairs, lo, hi), p, seed)
         lo = hi
     return state
 
 
-def _taken(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
+def _take_pairs(
+    state: MomentStreamState, pairs: Pairs, p: SimpleNamespace, seed: int
+) -> MomentStreamState:
     first, now, later, pool = state.n_seen, state.now, state.next, state.pool
     known = state.known.copy()
     count_terms(known, tuple(pairs))
@@ -168,5 +180,5 @@ def _taken(state: State, pairs: Pairs, p: SimpleNamespace, seed: int) -> State:
     if p.half_life and p.mode == "basis" and p.n_polish:  # EM must not bring back what has faded
         pool = reservoir.latest(pool, pairs, min(p.reservoir, 2 * p.half_life))
     elif p.mode == "reservoir" or (p.mode == "basis" and p.n_polish):
-        pool = reservoir.sampled(pool, pairs, p.reservoir, seed)
-    return State(first + pairs.n_docs, known, now, later, pool)
+        pool = reservoir.sample_pairs(pool, pairs, p.reservoir, seed)
+    return MomentStreamState(first + pairs.n_docs, known, now, later, pool)

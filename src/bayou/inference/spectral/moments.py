@@ -73,14 +73,14 @@ def add(sums: Moments, pairs: Pairs, weights: F64) -> Moments:
     )
 
 
-def scaled(sums: Moments, factor: float) -> Moments:
+def scale_sums(sums: Moments, factor: float) -> Moments:
     """All sums times one factor, in place: older documents count for less."""
     for array in (sums.seen, sums.cube, sums.once):
         np.multiply(array, factor, out=array)
     return sums._replace(weight=sums.weight * factor)
 
 
-def merged(one: Moments, other: Moments) -> Moments:
+def merge_sums(one: Moments, other: Moments) -> Moments:
     """The sums over both sets of documents, taken in the same basis."""
     if one.basis.shape != other.basis.shape or not np.array_equal(one.basis, other.basis):
         raise ValueError("moments add up only in the same basis; give both the same one")
@@ -155,7 +155,7 @@ def _subspace(product: Callable[[F64], F64], shift: float, start: F64) -> F64:
     return np.asarray(x @ turn[:, np.argsort(-values)], np.float64)
 
 
-class Seen(NamedTuple):
+class MixtureMoments(NamedTuple):
     """Moments of a mixture in the basis: means over documents, corrected for tokens taken twice."""
 
     back: F64  # M2 Q, terms x r
@@ -163,7 +163,7 @@ class Seen(NamedTuple):
     first: F64  # M1, terms
 
 
-def second_moment(sums: Moments, alpha0: float = 0.0) -> Seen:
+def second_moment(sums: Moments, alpha0: float = 0.0) -> MixtureMoments:
     """M1 and M2; for LDA with sum(alpha) = alpha0, M2 without what two draws of one theta share."""
     r = sums.basis.shape[1]
     first = sums.once[:, 2] / sums.weight
@@ -171,7 +171,7 @@ def second_moment(sums: Moments, alpha0: float = 0.0) -> Seen:
     if alpha0 > 0.0:
         back = back - (alpha0 / (alpha0 + 1.0)) * np.outer(first, sums.basis.T @ first)
     second = sums.basis.T @ back
-    return Seen(back, 0.5 * (second + second.T), first)
+    return MixtureMoments(back, 0.5 * (second + second.T), first)
 
 
 def third_moment(sums: Moments, whiten: F64, alpha0: float = 0.0) -> F64:

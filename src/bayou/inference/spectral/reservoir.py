@@ -21,7 +21,7 @@ from bayou.kernels.rng import GOLDEN, RESERVOIR, key, unit
 _MASK = (1 << 64) - 1
 
 
-class Kept(NamedTuple):
+class Reservoir(NamedTuple):
     """Documents that are kept; a state, so arrays and numbers only."""
 
     indptr: I64
@@ -38,12 +38,14 @@ class Kept(NamedTuple):
         return Pairs(self.indptr, self.terms, self.counts)
 
 
-def none() -> Kept:
+def none() -> Reservoir:
     """No documents."""
-    return Kept(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0, 0, 0.0, 0)
+    return Reservoir(
+        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 0, 0, 0.0, 0
+    )
 
 
-def joined(one: Pairs, other: Pairs) -> Pairs:
+def join_pairs(one: Pairs, other: Pairs) -> Pairs:
     """Documents of one after those of the other."""
     ends = one.indptr[-1] + (other.indptr[1:] - other.indptr[0])
     span = slice(other.indptr[0], other.indptr[-1])
@@ -54,7 +56,7 @@ def joined(one: Pairs, other: Pairs) -> Pairs:
     )
 
 
-def sliced(pairs: Pairs, lo: int, hi: int) -> Pairs:
+def slice_pairs(pairs: Pairs, lo: int, hi: int) -> Pairs:
     """Documents lo .. hi."""
     first, last = pairs.indptr[lo], pairs.indptr[hi]
     return Pairs(
@@ -62,27 +64,29 @@ def sliced(pairs: Pairs, lo: int, hi: int) -> Pairs:
     )
 
 
-def appended(kept: Kept, pairs: Pairs) -> Kept:
+def append_pairs(kept: Reservoir, pairs: Pairs) -> Reservoir:
     """All documents kept, at the end."""
-    return kept._replace(**joined(kept.pairs, pairs)._asdict(), n_seen=kept.n_seen + pairs.n_docs)
+    return kept._replace(
+        **join_pairs(kept.pairs, pairs)._asdict(), n_seen=kept.n_seen + pairs.n_docs
+    )
 
 
-def latest(kept: Kept, pairs: Pairs, size: int) -> Kept:
+def latest(kept: Reservoir, pairs: Pairs, size: int) -> Reservoir:
     """The last ``size`` documents of a stream."""
-    both = joined(kept.pairs, pairs)
-    few = sliced(both, max(both.n_docs - size, 0), both.n_docs)
+    both = join_pairs(kept.pairs, pairs)
+    few = slice_pairs(both, max(both.n_docs - size, 0), both.n_docs)
     return kept._replace(**few._asdict(), n_seen=kept.n_seen + pairs.n_docs)
 
 
-def sampled(kept: Kept, pairs: Pairs, size: int, seed: int) -> Kept:
+def sample_pairs(kept: Reservoir, pairs: Pairs, size: int, seed: int) -> Reservoir:
     """Offer documents to a sample of ``size``."""
     room = max(size - kept.pairs.n_docs, 0)
     first = min(room, pairs.n_docs)
     n_before = kept.n_seen
     if first:
-        kept = appended(kept, sliced(pairs, 0, first))
+        kept = append_pairs(kept, slice_pairs(pairs, 0, first))
         if kept.pairs.n_docs == size:
-            kept = _skipped(kept._replace(next=size - 1), size, seed)
+            kept = _draw_skip(kept._replace(next=size - 1), size, seed)
     end = n_before + pairs.n_docs
     replaced: dict[int, int] = {}
     while kept.pairs.n_docs == size and kept.next < end:
@@ -90,18 +94,18 @@ def sampled(kept: Kept, pairs: Pairs, size: int, seed: int) -> Kept:
             slot = int(_draw(kept, seed) * size)
             kept = kept._replace(n_drawn=kept.n_drawn + 1)
             replaced[slot] = kept.next - n_before
-        kept = _skipped(kept, size, seed)
+        kept = _draw_skip(kept, size, seed)
     kept = kept._replace(n_seen=end)
-    return _swapped(kept, pairs, replaced) if replaced else kept
+    return _swap_pairs(kept, pairs, replaced) if replaced else kept
 
 
-def _draw(kept: Kept, seed: int) -> float:
+def _draw(kept: Reservoir, seed: int) -> float:
     """A uniform number in (0, 1)."""
     at = (int(key(seed, RESERVOIR, 0, 0)) + (kept.n_drawn + 1) * int(GOLDEN)) & _MASK
     return max(float(unit(np.uint64(at))), 1e-300)
 
 
-def _skipped(kept: Kept, size: int, seed: int) -> Kept:
+def _draw_skip(kept: Reservoir, size: int, seed: int) -> Reservoir:
     """W <- W U^(1/R), and the geometric gap that follows from it."""
     log_w = kept.log_w + math.log(_draw(kept, seed)) / size
     kept = kept._replace(log_w=log_w, n_drawn=kept.n_drawn + 1)
@@ -111,9 +115,9 @@ def _skipped(kept: Kept, size: int, seed: int) -> Kept:
     return kept._replace(n_drawn=kept.n_drawn + 1, next=min(kept.next + ahead + 1, 2**62))
 
 
-def _swapped(kept: Kept, pairs: Pairs, replaced: dict[int, int]) -> Kept:
+def _swap_pairs(kept: Reservoir, pairs: Pairs, replaced: dict[int, int]) -> Reservoir:
     """Put documents of ``pairs`` into slots."""
-    both = joined(kept.pairs, pairs)
+    both = join_pairs(kept.pairs, pairs)
     n = kept.pairs.n_docs
     order = np.arange(n)
     for slot, d in replaced.items():

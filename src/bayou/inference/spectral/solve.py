@@ -20,7 +20,7 @@ from bayou.inference.spectral import moments, tensor
 from bayou.inference.spectral.blas import one_thread
 from bayou.inference.spectral.mixture import random_start
 from bayou.inference.spectral.moments import Moments
-from bayou.kernels.rng import SHUFFLE, key, shuffled
+from bayou.kernels.rng import SHUFFLE, key, permutation
 
 LEAST = 1e-3  # eigenvalues under this share of the first are noise
 FAINT = 1e-9  # weight of a topic that the data do not support
@@ -129,10 +129,10 @@ def _solve(
     parts = tensor.decompose(product, rank, method, seed, third)
     left = float("nan") if third is None else tensor.residual(third, parts)
     weights, columns = _parameters(parts, seen.back @ whiten, alpha0)
-    return _finished(sums, n_topics, values, left, weights, columns)
+    return _finish(sums, n_topics, values, left, weights, columns)
 
 
-def _parameters(parts: tensor.Parts, back: F64, alpha0: float) -> tuple[F64, F64]:
+def _parameters(parts: tensor.TensorParts, back: F64, alpha0: float) -> tuple[F64, F64]:
     """Weights and topics from lambda and v; under the single-topic model lambda is at least 1."""
     if alpha0 > 0.0:
         lam = np.maximum(parts.values, 1e-6)
@@ -142,7 +142,7 @@ def _parameters(parts: tensor.Parts, back: F64, alpha0: float) -> tuple[F64, F64
     return lam**-2.0, lam * (back @ parts.vectors)
 
 
-def _finished(
+def _finish(
     sums: Moments, n_topics: int, values: F64, left: float, weights: F64, columns: F64
 ) -> Solution:
     """Clip to the simplex, order by weight, and fill up with topics that say nothing."""
@@ -191,7 +191,7 @@ def sample_of(n_docs: int, most: int, seed: int) -> I64 | None:
     """A keyed sample of so many documents in rising order; None where all may be taken."""
     if n_docs <= most:
         return None
-    return np.sort(shuffled(n_docs, np.uint64(key(seed, SHUFFLE, 0, 1)))[:most])
+    return np.sort(permutation(n_docs, np.uint64(key(seed, SHUFFLE, 0, 1)))[:most])
 
 
 def lda_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, alpha0: float = 1.0) -> F32:

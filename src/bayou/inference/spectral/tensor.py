@@ -35,7 +35,7 @@ _BLOCK = 4096  # documents at a time
 Product = Callable[[F64], F64]  # V to the matrix with columns T(I, v_k, v_k)
 
 
-class Parts(NamedTuple):
+class TensorParts(NamedTuple):
     """lambda in falling order, the vectors as columns."""
 
     values: F64
@@ -83,21 +83,23 @@ def implicit(pairs: Pairs, weights: F64, whiten: F64) -> Product:
     return product
 
 
-def decompose(product: Product, k: int, method: str, seed: int, tensor: F64 | None = None) -> Parts:
+def decompose(
+    product: Product, k: int, method: str, seed: int, tensor: F64 | None = None
+) -> TensorParts:
     """The components of a tensor given by its products; two of the methods need the tensor itself."""
     if k == 0:
-        return Parts(np.zeros(0), np.zeros((0, 0)))
+        return TensorParts(np.zeros(0), np.zeros((0, 0)))
     if method == "symmetric":
-        return _ordered(_symmetric(product, k, seed), product)
+        return _order_parts(_symmetric(product, k, seed), product)
     if method == "deflation":
-        return _ordered(_deflation(product, k, seed), product)
+        return _order_parts(_deflation(product, k, seed), product)
     if tensor is None:
         raise ValueError(f"{method!r} needs the tensor itself; use 'symmetric' for so many topics")
     vectors = _jacobi(tensor) if method == "jacobi" else _jennrich(tensor, product, seed)
-    return _ordered(vectors, product)
+    return _order_parts(vectors, product)
 
 
-def residual(tensor: F64, parts: Parts) -> float:
+def residual(tensor: F64, parts: TensorParts) -> float:
     """||T - sum lambda v (x) v (x) v|| / ||T||; 0 for a tensor of zeros."""
     v = parts.vectors
     left = tensor - np.einsum("ak,bk,ck->abc", v * parts.values, v, v)
@@ -105,12 +107,12 @@ def residual(tensor: F64, parts: Parts) -> float:
     return float(np.linalg.norm(left)) / size if size else 0.0
 
 
-def _ordered(vectors: F64, product: Product) -> Parts:
+def _order_parts(vectors: F64, product: Product) -> TensorParts:
     """Signs such that lambda is not negative, the largest first."""
     values = np.einsum("ak,ak->k", vectors, product(vectors))
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
-    return Parts(np.abs(values)[order], vectors[:, order])
+    return TensorParts(np.abs(values)[order], vectors[:, order])
 
 
 def _polar(matrix: F64) -> F64:
@@ -138,19 +140,19 @@ def _deflation(product: Product, k: int, seed: int) -> F64:
     values = np.zeros(0)
     n_starts = max(10, 2 * k)
 
-    def left(v: F64) -> F64:
+    def deflate(v: F64) -> F64:
         return product(v) - found @ (values[:, None] * (found.T @ v) ** 2)
 
     for i in range(k):
         v = _unit(normals((k, n_starts), seed, STARTS, N_STARTS + i))
         for _ in range(30):
-            v = _unit(left(v))
-        best = v[:, [int(np.argmax(np.einsum("ak,ak->k", v, left(v))))]]
+            v = _unit(deflate(v))
+        best = v[:, [int(np.argmax(np.einsum("ak,ak->k", v, deflate(v))))]]
         for _ in range(N_STEPS):
-            before, best = best, _unit(left(best))
+            before, best = best, _unit(deflate(best))
             if np.abs(best - before).max() < TOL:
                 break
-        value = np.einsum("ak,ak->k", best, left(best))
+        value = np.einsum("ak,ak->k", best, deflate(best))
         found, values = np.hstack([found, best]), np.append(values, value)
     return found
 

@@ -61,7 +61,9 @@ class _OfDocuments(Rule):
         features = self._features(given, X)
         if features.shape[1] != self.n_features_:
             raise ValueError(f"X has {features.shape[1]} columns; it had {self.n_features_} in fit")
-        return in_form(self._chosen(given, np.asarray(self.model_.predict(features))), scores)
+        return in_form(
+            self._choose_labels(given, np.asarray(self.model_.predict(features))), scores
+        )
 
     def _features(self, scores: Scores, X: Any) -> Any:
         if X is None:
@@ -76,7 +78,7 @@ class _OfDocuments(Rule):
     def _regress(self, scores: Scores, truth: csr_array, features: Any) -> None:
         raise TypeError(f"{type(self).__name__} does not say what it learns")
 
-    def _chosen(self, scores: Scores, predicted: F64) -> csr_array:
+    def _choose_labels(self, scores: Scores, predicted: F64) -> csr_array:
         raise TypeError(f"{type(self).__name__} does not say what it chooses")
 
 
@@ -129,7 +131,7 @@ class CardinalityRegression(_OfDocuments):
         kept = features[use]
         self.model_ = model.fit(sparse.csc_matrix(kept) if is_sparse(kept) else kept, sizes)
 
-    def _chosen(self, scores: Scores, predicted: F64) -> csr_array:
+    def _choose_labels(self, scores: Scores, predicted: F64) -> csr_array:
         n_each = np.clip(np.floor(predicted + 0.5), 1, scores.shape[1]).astype(np.int64)
         return top_labels(scores, n_each)
 
@@ -172,5 +174,5 @@ class ThresholdRegression(_OfDocuments):
         kept = sparse.csr_matrix(features) if is_sparse(features) else features
         self.model_ = Ridge(alpha=self.penalty).fit(kept, best)
 
-    def _chosen(self, scores: Scores, predicted: F64) -> csr_array:
+    def _choose_labels(self, scores: Scores, predicted: F64) -> csr_array:
         return above(scores, predicted[:, None])

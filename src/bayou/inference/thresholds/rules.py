@@ -159,7 +159,7 @@ class RCut(Rule):
         return top_labels(scores, np.full(scores.shape[0], self.k_, np.int64))
 
 
-def _rounded(values: Any) -> I64:
+def _round_half_up(values: Any) -> I64:
     """To the nearest whole number, halves up."""
     return np.floor(np.asarray(values, np.float64) + 0.5).astype(np.int64)
 
@@ -188,4 +188,4 @@ class ProportionalCut(Rule):
         self.shares_ = counts / truth.shape[0]
 
     def _choose(self, scores: Scores) -> csr_array:
-        return top_documents(scores, _rounded(scores.shape[0] * self.shares_))
+        return top_documents(scores, _round_half_up(scores.shape[0] * self.shares_))

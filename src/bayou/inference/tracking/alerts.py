@@ -12,7 +12,7 @@ from bayou.inference.lda.documents import Pairs
 from bayou.inference.tracking import change, evidence, lineage, state
 from bayou.inference.tracking.history import N_TERMS, Alert
 from bayou.inference.tracking.lineage import Event
-from bayou.inference.tracking.slice import Step
+from bayou.inference.tracking.slice import SliceResult
 from bayou.kernels.tracking import slices
 
 N_WORDS = 8
@@ -21,7 +21,7 @@ _NEWBORN = 0.2  # of a term's excess: what makes it a word of a topic that is ju
 _RARE = 0.01  # p under which a slice has too many surprising documents
 
 
-class Slice(NamedTuple):
+class SliceContext(NamedTuple):
     """The documents of a slice and what things are called."""
 
     number: int
@@ -32,7 +32,7 @@ class Slice(NamedTuple):
     own: Collection[str] = ()  # words for its own time: that they are said is no news
 
 
-def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
+def alerts_of(step: SliceResult, here: SliceContext, settled: bool) -> list[Alert]:
     """Everything that changed in a slice, what concerns its topics' lives first.
 
     Of a stream that has not ``settled`` nothing else is told.
@@ -47,14 +47,14 @@ def alerts_of(step: Step, here: Slice, settled: bool) -> list[Alert]:
     for alert in found[:]:
         if alert.topic in told:  # said by the event already
             found.remove(alert)
-    swings = [_of_swing(step, here, int(k)) for k in _swung(step, told)]
+    swings = [_of_swing(step, here, int(k)) for k in _swing_columns(step, told)]
     out = [*events, *drifts, *found, *swings]
     if step.judged.p_surprise < _RARE and not step.born:
         out += _of_surprise(step, here)
     return out
 
 
-def _new(step: Step, told: set[int]) -> I64:
+def _new(step: SliceResult, told: set[int]) -> I64:
     """Columns of topics that have drifted and of which nothing was said yet."""
     judged = step.judged
     if judged is None:
@@ -63,7 +63,7 @@ def _new(step: Step, told: set[int]) -> I64:
     return np.array([k for k in columns if int(step.before.ids[k]) not in told], np.int64)
 
 
-def _swung(step: Step, told: set[int]) -> I64:
+def _swing_columns(step: SliceResult, told: set[int]) -> I64:
     """Columns of topics whose share has begun to move, and of which nothing else is told.
 
     While the words of a topic change, others have some of its tokens: that it falls is no further news.
@@ -77,14 +77,14 @@ def _swung(step: Step, told: set[int]) -> I64:
     return np.array([k for k in columns if int(before.ids[k]) not in told], np.int64)
 
 
-def _id_of(step: Step, column: int) -> int:
+def _id_of(step: SliceResult, column: int) -> int:
     """The permanent id of a column of the slice; -1 for a spare topic that was not kept."""
     if column < len(step.before.ids):
         return int(step.before.ids[column])
     return step.born.get(column, -1)
 
 
-def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
+def _emerging(step: SliceResult, here: SliceContext) -> dict[int, list[int]]:
     """Terms that have begun to emerge, most improbable first, by the column that has most of them."""
     judged = step.judged
     if judged is None:
@@ -106,7 +106,7 @@ def _emerging(step: Step, here: Slice) -> dict[int, list[int]]:
     return out
 
 
-def _words(step: Step, here: Slice, column: int, n: int = N_WORDS) -> tuple[str, ...]:
+def _words(step: SliceResult, here: SliceContext, column: int, n: int = N_WORDS) -> tuple[str, ...]:
     """The leading terms of a column, in the slice or, where it has next to none, in its memory."""
     counts = step.seen.of(column)
     if step.seen.tokens[column] < 20 and column < len(step.before.ids):
@@ -115,7 +115,7 @@ def _words(step: Step, here: Slice, column: int, n: int = N_WORDS) -> tuple[str,
     return tuple(here.term(int(v)) for v in best[values > 0])
 
 
-def _docs(step: Step, here: Slice, column: int) -> tuple[str, ...]:
+def _docs(step: SliceResult, here: SliceContext, column: int) -> tuple[str, ...]:
     """Names of the documents with most tokens in a column, among those that it has a fifth of."""
     mine = step.doc_topic[:, column]
     lengths = np.maximum(step.doc_topic.sum(axis=1), 1e-12)
@@ -123,7 +123,7 @@ def _docs(step: Step, here: Slice, column: int) -> tuple[str, ...]:
     return tuple(here.doc_names[d] for d in best if mine[d] / lengths[d] >= 0.2)
 
 
-def _of_event(step: Step, here: Slice, event: Event) -> Alert:
+def _of_event(step: SliceResult, here: SliceContext, event: Event) -> Alert:
     k = event.column
     return Alert(
         here.number, here.date, event.kind, event.id, _words(step, here, k), (), event.before,
@@ -132,11 +132,11 @@ def _of_event(step: Step, here: Slice, event: Event) -> Alert:
     )  # fmt: skip
 
 
-def _of_drift(step: Step, here: Slice, k: int, fresh: list[int]) -> Alert:
+def _of_drift(step: SliceResult, here: SliceContext, k: int, fresh: list[int]) -> Alert:
     judged, nan = step.judged, float("nan")
     assert judged is not None
-    memory = state.normalised(step.before.memory[:, k])
-    gained, lost = change.explained(step.seen.of(k).astype(np.float64), memory, N_WORDS)
+    memory = state.normalise_columns(step.before.memory[:, k])
+    gained, lost = change.divergence_terms(step.seen.of(k).astype(np.float64), memory, N_WORDS)
     first = list(dict.fromkeys([*fresh, *gained.tolist()]))[:N_WORDS]
     return Alert(
         here.number, here.date, "drift", int(step.before.ids[k]),
@@ -146,7 +146,7 @@ def _of_drift(step: Step, here: Slice, k: int, fresh: list[int]) -> Alert:
     )  # fmt: skip
 
 
-def _of_words(step: Step, here: Slice, k: int, terms: list[int]) -> Alert:
+def _of_words(step: SliceResult, here: SliceContext, k: int, terms: list[int]) -> Alert:
     judged, pairs = step.judged, here.pairs
     assert judged is not None
     chosen, lead = np.zeros(len(step.before.usual), bool), terms[0]
@@ -164,7 +164,7 @@ def _of_words(step: Step, here: Slice, k: int, terms: list[int]) -> Alert:
     )  # fmt: skip
 
 
-def _of_swing(step: Step, here: Slice, k: int) -> Alert:
+def _of_swing(step: SliceResult, here: SliceContext, k: int) -> Alert:
     judged = step.judged
     assert judged is not None
     before = float(lineage.usual_share(step.before.logit[k]))
@@ -175,7 +175,7 @@ def _of_swing(step: Step, here: Slice, k: int) -> Alert:
     )  # fmt: skip
 
 
-def _of_surprise(step: Step, here: Slice) -> list[Alert]:
+def _of_surprise(step: SliceResult, here: SliceContext) -> list[Alert]:
     """The documents that fit nowhere, and the terms that they have in common."""
     judged = step.judged
     assert judged is not None
@@ -211,9 +211,9 @@ def _leading(rows: F32, n: int) -> tuple[I64, F32]:
 
 
 def rows_of(
-    step: Step, number: int, intern: Callable[[Sequence[int]], list[int]]
+    step: SliceResult, number: int, intern: Callable[[Sequence[int]], list[int]]
 ) -> dict[str, Any]:
-    """One row for every topic that has a column after the slice, for `trail.Courses`.
+    """One row for every topic that has a column after the slice, for `history.Courses`.
 
     ``intern`` gives the numbers by which terms are kept.
     """
@@ -223,7 +223,7 @@ def rows_of(
     at = np.array([column[i] for i in ids.tolist()], np.int64)
     tested = (at < len(step.before.ids)) & (step.judged is not None)
 
-    def taken(values: F64) -> F64:
+    def values_at(values: F64) -> F64:
         out = np.full(len(at), np.nan)
         out[tested] = values[at[tested]]
         return out
@@ -240,6 +240,6 @@ def rows_of(
     return {
         "slice": np.full(len(ids), number), "topic": ids, "terms": terms, "weights": weights,
         "tokens": step.seen.tokens[at], "share": step.seen.share[at],
-        "low": step.seen.low[at], "high": step.seen.high[at], "drift": taken(drift),
-        "expected": taken(expected), "p": taken(nothing if judged is None else judged.p_drift),
+        "low": step.seen.low[at], "high": step.seen.high[at], "drift": values_at(drift),
+        "expected": values_at(expected), "p": values_at(nothing if judged is None else judged.p_drift),
     }  # fmt: skip

@@ -40,7 +40,7 @@ _LEAST_A, _MOST_A = 0.5, 1e6
 _CELL_COST = 25.0  # nanoseconds a token of a quiet slice takes
 
 
-class Repeats(NamedTuple):
+class TermRepeats(NamedTuple):
     """How often documents say a term again in a topic."""
 
     times: I64  # tokens, of each (document, topic, term) that has more than one
@@ -59,7 +59,7 @@ class Drift(NamedTuple):
     hellinger: F64
 
 
-def repeats(z: U16, tokens: Tokens, memory: F32) -> Repeats:
+def repeats(z: U16, tokens: Tokens, memory: F32) -> TermRepeats:
     """Count tokens of equal document, topic and term; equal terms of a document stand together.
 
     Topics of tokens that ``memory`` (terms x topics) has no column of are passed over.
@@ -68,7 +68,7 @@ def repeats(z: U16, tokens: Tokens, memory: F32) -> Repeats:
     lengths = np.zeros((memory.shape[1], tokens.n_docs), np.int64)
     scale = inverse_sums(memory)
     n, n_once, once = slices.repeats_into(times, shares, lengths, z, tuple(tokens), memory, scale)
-    return Repeats(times[:n], shares[:n], n_once, once, lengths)
+    return TermRepeats(times[:n], shares[:n], n_once, once, lengths)
 
 
 def inverse_sums(columns: F32) -> F64:
@@ -77,7 +77,7 @@ def inverse_sums(columns: F32) -> F64:
     return np.where(totals > 0.0, 1.0 / np.maximum(totals, 1e-30), 0.0)
 
 
-def burstiness(found: Repeats) -> float:
+def burstiness(found: TermRepeats) -> float:
     """The concentration A of documents around the memory of their topics, most probable for the slice."""
     lengths = found.lengths[found.lengths > 1]
     if not len(lengths):
@@ -89,7 +89,7 @@ def burstiness(found: Repeats) -> float:
 
 
 def drift(
-    found: Repeats,
+    found: TermRepeats,
     counted: tuple[F32, NDArray[np.int32]],
     memory: F32,
     burst: float,
@@ -124,7 +124,7 @@ def drift(
     return Drift(*out)
 
 
-def explained(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
+def divergence_terms(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
     """Terms that make most of the divergence: those gained and those lost, the largest part first."""
     total = max(counts.sum(), 1.0)
     p, q = counts / total, memory
@@ -200,18 +200,18 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
     low, high = math.log(_LEAST_WORTH), math.log(max(certainty, _LEAST_WORTH))
     tail = _IN_TAIL / len(some)
 
-    def strayed(at: I64, log_s: float) -> I64:
+    def terms_in_tail(at: I64, log_s: float) -> I64:
         """Terms in the tail; with a memory that is worth less there are never others."""
         out = np.empty(len(at))
         quiet.middle_tails(out, at, docs, n_docs, *_shape(expected[at], math.exp(log_s)))
         return at[out < tail]
 
-    out = strayed(some, high)
+    out = terms_in_tail(some, high)
     if len(out) <= _IN_TAIL:
         return certainty
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        still = strayed(out, middle)
+        still = terms_in_tail(out, middle)
         if len(still) > _IN_TAIL:
             high, out = middle, still
         else:
@@ -219,7 +219,7 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
     return math.exp(low)
 
 
-def rejected(p: F64, level: float) -> NDArray[np.bool_]:
+def reject_hypotheses(p: F64, level: float) -> NDArray[np.bool_]:
     """Which hypotheses fall at a false discovery rate of ``level`` [Benjamini95]; NaN never does."""
     out = np.zeros(len(p), bool)
     n = int(np.isfinite(p).sum())

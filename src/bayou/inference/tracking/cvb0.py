@@ -16,14 +16,14 @@ from bayou.inference.lda.arrays import F32, F64, I64, TOKEN_COST, U16, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.tracking.prior import (
     APART,
-    Found,
-    Here,
-    How,
-    Prior,
+    SliceDocuments,
+    SlicePrior,
+    SliceTopics,
+    TrackingSettings,
     gibbs,
-    relearned,
     snapshot,
     standing_rows,
+    update_priors,
 )
 from bayou.kernels.lda import em as kernels
 from bayou.kernels.tracking import prior_sweep
@@ -44,97 +44,111 @@ MOST_CELLS = 2**24  # of those sums together
 FOLD = 5  # steps of a document under the topics that it starts with
 
 
-class Work(NamedTuple):
+class PassWorkspace(NamedTuple):
     """What every pass uses again."""
 
     pairs: Pairs
-    batch: em.Batch
+    batch: em.EMBatch
     scratch: em.Scratch
     docs: F32  # n_dk
 
 
-class Rest(NamedTuple):
+class PointEstimate(NamedTuple):
     """Where the passes over a slice are: a point estimate, and how to go on."""
 
-    work: Work
+    work: PassWorkspace
     counts: F32  # n_vk
-    known: Prior
-    how: How
+    known: SlicePrior
+    how: TrackingSettings
     seed: int
 
 
 def infer(
-    here: Here, known: Prior, how: How, begin: F32, seed: int, each: Each
-) -> tuple[Found, Prior]:
+    here: SliceDocuments,
+    known: SlicePrior,
+    how: TrackingSettings,
+    begin: F32,
+    seed: int,
+    each: Each,
+) -> tuple[SliceTopics, SlicePrior]:
     """Topics of a slice, and the prior that they were found under: beta may have been learned.
 
     ``begin`` (terms x topics) are topics that documents start under.
     """
-    rest = started(here, whole(here), *_filled(known, how, begin), seed, each)
-    rest = passed(rest, each, how.n_sweeps)
+    rest = start_estimate(here, whole(here), *_pad_topics(known, how, begin), seed, each)
+    rest = run_passes(rest, each, how.n_sweeps)
     chain = sampler.make_chain(here.tokens, len(known.rows), seed)
-    return _cut(*sampled(rest, chain, here, each), len(how.alpha))
+    return _cut(*sample_estimate(rest, chain, here, each), len(how.alpha))
 
 
-def _filled(known: Prior, how: How, begin: F32) -> tuple[Prior, How, F32]:
+def _pad_topics(
+    known: SlicePrior, how: TrackingSettings, begin: F32
+) -> tuple[SlicePrior, TrackingSettings, F32]:
     """With topics that nothing can have, so that loops over topics are whole vector instructions."""
-    rows, begin = arrays.filled(known.rows), arrays.filled(begin)
+    rows, begin = arrays.pad_columns(known.rows), arrays.pad_columns(begin)
     more = rows.shape[1] - len(how.alpha)
     mass, gain = np.append(known.mass, np.ones(more)), np.append(known.gain, np.zeros(more))
     how = how._replace(alpha=np.append(how.alpha, np.zeros(more)))
-    return Prior(rows, mass, gain, known.beta), how, begin
+    return SlicePrior(rows, mass, gain, known.beta), how, begin
 
 
-def _wide(rest: Rest) -> Rest:
+def _wide(rest: PointEstimate) -> PointEstimate:
     """The same for passes that have begun."""
-    known, how, counts = _filled(rest.known, rest.how, rest.counts)
+    known, how, counts = _pad_topics(rest.known, rest.how, rest.counts)
     batch, scratch = rest.work.batch, em.make_scratch([rest.work.batch], len(how.alpha))
-    work = Work(rest.work.pairs, batch, scratch, arrays.filled(rest.work.docs))
-    return Rest(work, counts, known, how, rest.seed)
+    work = PassWorkspace(rest.work.pairs, batch, scratch, arrays.pad_columns(rest.work.docs))
+    return PointEstimate(work, counts, known, how, rest.seed)
 
 
-def _cut(found: Found, known: Prior, n: int) -> tuple[Found, Prior]:
+def _cut(found: SliceTopics, known: SlicePrior, n: int) -> tuple[SliceTopics, SlicePrior]:
     """What was found of the first ``n`` topics, and their prior."""
     counts, docs = (np.ascontiguousarray(part[:, :n]) for part in found[:2])
-    known = Prior(known.rows[:, :n], known.mass[:n], known.gain[:n], known.beta)
-    return Found(counts, docs, found.z, found.alpha[:n]), known
+    known = SlicePrior(known.rows[:, :n], known.mass[:n], known.gain[:n], known.beta)
+    return SliceTopics(counts, docs, found.z, found.alpha[:n]), known
 
 
-def whole(here: Here) -> em.Batch:
+def whole(here: SliceDocuments) -> em.EMBatch:
     """All documents of a slice as one batch."""
     (batch,) = em.make_batches(here.pairs, 1, len(here.terms))
     return batch
 
 
 def best(
-    here: Here, known: Prior, how: How, begin: F32 | None, seeds: list[int], each: Each
-) -> tuple[Found, Prior]:
+    here: SliceDocuments,
+    known: SlicePrior,
+    how: TrackingSettings,
+    begin: F32 | None,
+    seeds: list[int],
+    each: Each,
+) -> tuple[SliceTopics, SlicePrior]:
     """The same for a first slice: the best of several starts, from noise where there is no ``begin``."""
     cuts = int(np.clip(here.pairs.n_docs // 16, 1, BATCHES))
     few = em.make_batches(here.pairs, cuts, len(known.rows)) if begin is None else []
     batch = whole(here)
-    rests = [started(here, batch, known, how, begin, seed, each, few) for seed in seeds]
-    rests = [passed(_wide(rest), each, min(EARLY, how.n_sweeps)) for rest in rests]
+    rests = [start_estimate(here, batch, known, how, begin, seed, each, few) for seed in seeds]
+    rests = [run_passes(_wide(rest), each, min(EARLY, how.n_sweeps)) for rest in rests]
     scores = [log_likelihood(rest, each) for rest in rests] if len(rests) > 1 else [0.0]
     rest, n_topics = rests[int(np.argmax(scores))], len(how.alpha)
     known, how = rest.known, rest.how
     chain = sampler.make_chain(here.tokens, len(known.rows), rest.seed)
     if how.learns or how.learns_alpha:
-        known, how = relearned(_drawn(rest, chain, each), chain, known, how, here.n_terms, each)
-    rest = passed(rest._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
-    return _cut(*sampled(rest, chain, here, each), n_topics)
+        known, how = update_priors(
+            _draw_topics(rest, chain, each), chain, known, how, here.n_terms, each
+        )
+    rest = run_passes(rest._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
+    return _cut(*sample_estimate(rest, chain, here, each), n_topics)
 
 
-def started(
-    here: Here,
-    batch: em.Batch,
-    known: Prior,
-    how: How,
+def start_estimate(
+    here: SliceDocuments,
+    batch: em.EMBatch,
+    known: SlicePrior,
+    how: TrackingSettings,
     begin: F32 | None,
     seed: int,
     each: Each,
-    batches: list[em.Batch] | None = None,
-) -> Rest:
+    batches: list[em.EMBatch] | None = None,
+) -> PointEstimate:
     """Counts to begin with, from the topics ``begin`` or from noise and passes over ``batches``.
 
     ``batch`` is all documents.
@@ -142,17 +156,17 @@ def started(
     n_topics = known.rows.shape[1]
     scratch = em.make_scratch([batch], n_topics)
     if begin is None:
-        work = Work(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
+        work = PassWorkspace(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
         counts = _from_noise(work, batches or [batch], known, how, seed, each)
     else:
         rows = _apart(begin, seed)
         docs = fold_in.expected_counts(rows, how.alpha, here.pairs, each, max_iter=FOLD)
-        work = Work(here.pairs, batch, scratch, docs)
+        work = PassWorkspace(here.pairs, batch, scratch, docs)
         counts = _pass(work, rows, np.ones(n_topics), how.alpha, each)
-    return Rest(work, counts, known, how, seed)
+    return PointEstimate(work, counts, known, how, seed)
 
 
-def passed(rest: Rest, each: Each, n: int) -> Rest:
+def run_passes(rest: PointEstimate, each: Each, n: int) -> PointEstimate:
     """The estimate after ``n`` passes, or as many as move anything."""
     work, counts, known, how, _ = rest
     least = 2 * RESTED * work.pairs.n_tokens
@@ -164,29 +178,31 @@ def passed(rest: Rest, each: Each, n: int) -> Rest:
         return rest._replace(counts=prior_sweep.passes(*args))
     for _ in range(n):
         before = counts
-        counts = _pass(work, *_smoothed(before, known, single), how.alpha, each)
-        if prior_sweep.moved(counts, before) < least:
+        counts = _pass(work, *_smooth_counts(before, known, single), how.alpha, each)
+        if prior_sweep.total_distance(counts, before) < least:
             break
     return rest._replace(counts=counts)
 
 
-def sampled(rest: Rest, chain: sampler.Chain, here: Here, each: Each) -> tuple[Found, Prior]:
+def sample_estimate(
+    rest: PointEstimate, chain: sampler.SamplerChain, here: SliceDocuments, each: Each
+) -> tuple[SliceTopics, SlicePrior]:
     """The mean of a few sampled sweeps that begin at the point estimate."""
     known, how = rest.known, rest.how
-    z = _drawn(rest, chain, each)
-    known, how = relearned(z, chain, known, how, here.n_terms, each)
+    z = _draw_topics(rest, chain, each)
+    known, how = update_priors(z, chain, known, how, here.n_terms, each)
     step = SETTLE
     while how.learns_alpha and step < LEVEL:
         step += 1
         gibbs(z, chain, how.alpha, known, step, each)
         if step % APART == 0:
-            known, how = relearned(z, chain, known, how, here.n_terms, each)
-    counts, docs = _sampled(z, chain, known, how.alpha, step, each)
-    return Found(counts, docs, z, how.alpha), known
+            known, how = update_priors(z, chain, known, how, here.n_terms, each)
+    counts, docs = _sample_means(z, chain, known, how.alpha, step, each)
+    return SliceTopics(counts, docs, z, how.alpha), known
 
 
-def _sampled(
-    z: U16, chain: sampler.Chain, known: Prior, alpha: F64, done: int, each: Each
+def _sample_means(
+    z: U16, chain: sampler.SamplerChain, known: SlicePrior, alpha: F64, done: int, each: Each
 ) -> tuple[F32, F32]:
     """Means of n_vk and n_dk over a few sampled sweeps, which move ``z``.
 
@@ -204,7 +220,7 @@ def _sampled(
 
         def blocks(lo: int, hi: int, rows: F32 = rows, own: F32 = own, step: int = step) -> None:
             for b in range(lo, hi):
-                prior_sweep.expected_sweep(
+                prior_sweep.sweep_expectations(
                     z, toks, chain.ids, ends[b], ends[b + 1], rows, own, a32, chain.seed, step,
                     sums[b], docs,
                 )  # fmt: skip
@@ -227,7 +243,7 @@ def _blocks(indptr: I64, n_cells: int) -> I64:
     return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]])).astype(np.int64)
 
 
-def _smoothed(counts: F32, known: Prior, single: F32) -> tuple[F32, F64]:
+def _smooth_counts(counts: F32, known: SlicePrior, single: F32) -> tuple[F32, F64]:
     """n_vk + b_vk, and one over its sums over all terms; ``single`` is b_vk in single precision."""
     rows, totals = np.empty_like(counts), np.zeros(counts.shape[1])
     prior_sweep.smooth_into(rows, totals, counts, single, known.gain.astype(np.float32))
@@ -249,7 +265,12 @@ def _apart(rows: F32, seed: int) -> F32:
 
 
 def _from_noise(
-    work: Work, batches: list[em.Batch], known: Prior, how: How, seed: int, each: Each
+    work: PassWorkspace,
+    batches: list[em.EMBatch],
+    known: SlicePrior,
+    how: TrackingSettings,
+    seed: int,
+    each: Each,
 ) -> F32:
     """n_vk after a few passes in mini-batches from topics that are noise."""
     pairs, (n_terms, n_topics) = work.pairs, known.rows.shape
@@ -261,7 +282,7 @@ def _from_noise(
     return counts
 
 
-def _pass(work: Work, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
+def _pass(work: PassWorkspace, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
     """One CVB0 pass: every document, then n_vk; ``smooth`` is n_vk + b_vk, ``inverse`` 1 / its sums."""
     pairs, (_, _, index), (theta, sub, ratio, ratio_sub), doc_topic = work
     both = (alpha.astype(np.float32), inverse.astype(np.float32))
@@ -279,11 +300,11 @@ def _pass(work: Work, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
     return out
 
 
-def _drawn(rest: Rest, chain: sampler.Chain, each: Each) -> U16:
+def _draw_topics(rest: PointEstimate, chain: sampler.SamplerChain, each: Each) -> U16:
     """Topics of single tokens, near the estimate: expected counts are no counts of anything."""
     work, counts, known, how, _ = rest
     single = known.rows.astype(np.float32)
-    smooth, inverse = _smoothed(counts, known, single)
+    smooth, inverse = _smooth_counts(counts, known, single)
     rows = smooth * inverse.astype(np.float32)
     z = np.ascontiguousarray(sampler.start_from(chain, rows, work.docs, how.alpha, 0, each)[:, 0])
     for step in range(1, SETTLE + 1):
@@ -291,9 +312,9 @@ def _drawn(rest: Rest, chain: sampler.Chain, each: Each) -> U16:
     return z
 
 
-def log_likelihood(rest: Rest, each: Each) -> float:
+def log_likelihood(rest: PointEstimate, each: Each) -> float:
     """ln p(w) of a slice under the point estimate, to choose between starts."""
-    smooth, inverse = _smoothed(rest.counts, rest.known, rest.known.rows.astype(np.float32))
+    smooth, inverse = _smooth_counts(rest.counts, rest.known, rest.known.rows.astype(np.float32))
     theta = rest.work.docs + rest.how.alpha.astype(np.float32)
     theta /= theta.sum(axis=1, keepdims=True)
     rows = smooth * inverse.astype(np.float32)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from bayou.inference.lda.arrays import F32, F64, I64, Each, filled, topic_totals
+from bayou.inference.lda.arrays import F32, F64, I64, Each, pad_columns, topic_totals
 from bayou.inference.lda.fold_in import expected_counts, log_likelihoods
 from bayou.inference.tracking import change, lineage, prior
-from bayou.inference.tracking.lineage import Measured
-from bayou.inference.tracking.prior import Here
-from bayou.inference.tracking.state import State
+from bayou.inference.tracking.lineage import TopicMeasures
+from bayou.inference.tracking.prior import SliceDocuments
+from bayou.inference.tracking.state import TrackerState
 from bayou.kernels.tracking import quiet
 
 LEAST_SHARE = 1e-4  # log-odds of nothing are not defined
@@ -31,7 +31,7 @@ AT_REST = 0.03  # share of a document's tokens that move in a step: then its lik
 UPPER = 0.05  # least share of documents that are called surprising in usual slices
 
 
-class Judged(NamedTuple):
+class SliceEvidence(NamedTuple):
     """What was tested in a slice, one entry a topic of the state before it, a term, or a document."""
 
     drift: change.Drift
@@ -52,7 +52,9 @@ class Judged(NamedTuple):
     swings: F64
 
 
-def measured(found: prior.Found, here: Here) -> tuple[Measured, tuple[F64, F64]]:
+def measure_shares(
+    found: prior.SliceTopics, here: SliceDocuments
+) -> tuple[TopicMeasures, tuple[F64, F64]]:
     """Shares with 95 % intervals; their log-odds, with the variances that documents drawn anew have."""
     share, error = change.shares(found.doc_topic)
     kept = np.clip(share, LEAST_SHARE, 1.0 - LEAST_SHARE)
@@ -60,10 +62,12 @@ def measured(found: prior.Found, here: Here) -> tuple[Measured, tuple[F64, F64]]
     odds = _log_odds(share), spread
     tokens = topic_totals(found.term_topic)
     ends = change.interval(share, error)
-    return Measured(found.term_topic, here.terms, here.n_terms, tokens, share, *ends), odds
+    return TopicMeasures(found.term_topic, here.terms, here.n_terms, tokens, share, *ends), odds
 
 
-def likelihood(found: prior.Found, known: prior.Prior, here: Here, each: Each) -> float:
+def likelihood(
+    found: prior.SliceTopics, known: prior.SlicePrior, here: SliceDocuments, each: Each
+) -> float:
     """ln p(w) of a slice under what was found in it, to choose between starts."""
     rows = prior.topic_rows(found.term_topic, known)
     theta = _shares(found.doc_topic, found.alpha)
@@ -80,7 +84,7 @@ def _log_odds(share: F64) -> F64:
     return np.asarray(np.log(kept / (1.0 - kept)), np.float64)
 
 
-def smoothed(state: State, here: Here, n_all: int) -> F32:
+def smooth_memory(state: TrackerState, here: SliceDocuments, n_all: int) -> F32:
     """The memory of the slice's terms as topics that leave none impossible.
 
     Further topics up to ``n_all`` know nothing.
@@ -96,22 +100,22 @@ def smoothed(state: State, here: Here, n_all: int) -> F32:
 
 
 def judge(
-    state: State,
-    here: Here,
-    found: prior.Found,
-    seen: Measured,
+    state: TrackerState,
+    here: SliceDocuments,
+    found: prior.SliceTopics,
+    seen: TopicMeasures,
     odds: tuple[F64, F64],
     before: F32,
     p: SimpleNamespace,
     key: tuple[int, int],
     each: Each,
-) -> Judged:
+) -> SliceEvidence:
     """Test everything in a slice against the memory as it was before; ``key`` = seed and its number.
 
-    ``before`` is the memory of the slice's terms as topics (`smoothed`).
+    ``before`` is the memory of the slice's terms as topics (`smooth_memory`).
     """
     known = change.repeats(found.z, here.tokens, state.memory[here.terms])
-    counted = _counted(found, here), here.place
+    counted = _count_tokens(found, here), here.place
     burst = change.burstiness(known)
     size = known.lengths.sum(axis=1).astype(np.float64)
     enough = (size >= max(p.min_tokens, 1)) & (state.silent == 0)
@@ -119,7 +123,9 @@ def judge(
     gap = change.drift(known, counted, state.memory, burst, tested, key, each)
     expected, p_drift, ratios = _drift_p(gap, size * state.doubt, enough, state)
     excess = gap.value - expected
-    drifted = change.rejected(np.where(enough, p_drift, np.nan), p.level) & (excess > p.min_effect)
+    drifted = change.reject_hypotheses(np.where(enough, p_drift, np.nan), p.level) & (
+        excess > p.min_effect
+    )
     again = drifted & (state.alarmed > 0)
     is_new = drifted & ~again
     if again.any():
@@ -133,13 +139,13 @@ def judge(
     p_terms, emerged = _terms_p(state, here, size, p)
     surprise, p_surprise = _surprise_p(state, here, before, each)
     p_drift = np.where(enough, p_drift, np.nan)
-    return Judged(
+    return SliceEvidence(
         gap, expected, p_drift, drifted, is_new, p_share, swung, p_terms, emerged, surprise, p_surprise,
         burst, ratios, swings,
     )  # fmt: skip
 
 
-def _counted(found: prior.Found, here: Here) -> F32:
+def _count_tokens(found: prior.SliceTopics, here: SliceDocuments) -> F32:
     """Tokens of the last sweep by term of the slice and topic."""
     n_terms, n_topics = found.term_topic.shape
     cell = here.tokens.terms.astype(np.int64) * n_topics + found.z
@@ -148,7 +154,7 @@ def _counted(found: prior.Found, here: Here) -> F32:
 
 
 def _drift_p(
-    gap: change.Drift, noise: F64, enough: NDArray[np.bool_], state: State
+    gap: change.Drift, noise: F64, enough: NDArray[np.bool_], state: TrackerState
 ) -> tuple[F64, F64, F64]:
     """The divergence without change, P(at least the divergence seen), and ln(seen / expected).
 
@@ -169,7 +175,7 @@ def _drift_p(
 
 
 def _share_p(
-    state: State, seen: Measured, odds: tuple[F64, F64], size: F64, p: SimpleNamespace
+    state: TrackerState, seen: TopicMeasures, odds: tuple[F64, F64], size: F64, p: SimpleNamespace
 ) -> tuple[F64, I64, F64]:
     """P-values of the topics' log-odds against what is usual, the direction of those that fall, scores.
 
@@ -189,12 +195,14 @@ def _share_p(
     enough = (np.maximum(size, usual * max(size.sum(), 1.0)) >= p.min_tokens) & (state.silent == 0)
     p_share = np.where(enough, change.usual_p(z, state.swings), np.nan)
     far = np.abs(now - before) > np.log(FACTOR)
-    swung = np.where(change.rejected(p_share, p.level) & far, np.sign(z), 0).astype(np.int64)
+    swung = np.where(change.reject_hypotheses(p_share, p.level) & far, np.sign(z), 0).astype(
+        np.int64
+    )
     return p_share, swung, z[enough]
 
 
 def _terms_p(
-    state: State, here: Here, size: F64, p: SimpleNamespace
+    state: TrackerState, here: SliceDocuments, size: F64, p: SimpleNamespace
 ) -> tuple[F64, NDArray[np.bool_]]:
     """P-values of the terms' numbers of documents, and which of them emerge.
 
@@ -212,13 +220,15 @@ def _terms_p(
     p_terms = change.emerging(docs, pairs.n_docs, share, certainty)
     met = docs > 0
     rejected = np.zeros(n_terms, bool)
-    rejected[met] = change.rejected(p_terms[met], p.level)
+    rejected[met] = change.reject_hypotheses(p_terms[met], p.level)
     return p_terms, rejected & (docs > RISEN * share * pairs.n_docs)
 
 
-def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64, float]:
+def _surprise_p(
+    state: TrackerState, here: SliceDocuments, before: F32, each: Each
+) -> tuple[F64, float]:
     """-ln p(w_d) / N_d under the memory; P(so many documents over the limit of the usual ones)."""
-    pairs, rows = here.pairs, filled(before[:, : len(state.ids)])
+    pairs, rows = here.pairs, pad_columns(before[:, : len(state.ids)])
     alpha = np.zeros(rows.shape[1])
     alpha[: len(state.ids)] = state.alpha
     rows = np.ascontiguousarray(rows)
@@ -239,7 +249,7 @@ def _surprise_p(state: State, here: Here, before: F32, each: Each) -> tuple[F64,
     return surprise, float(tail[0]) if over else 1.0
 
 
-def surprising(state: State) -> float:
+def surprising(state: TrackerState) -> float:
     """Share of documents that are usually over the limit.
 
     While the words of a stream become more from slice to slice, its documents are more surprising all along:
@@ -249,7 +259,7 @@ def surprising(state: State) -> float:
     return max(UPPER, min(change.middle(recent), 1.0 - UPPER)) if len(recent) else UPPER
 
 
-def pooled(state: State, judged: Judged, tokens: F64) -> F64:
+def memory_weights(state: TrackerState, judged: SliceEvidence, tokens: F64) -> F64:
     """Pseudo-tokens that the memory of each topic is worth beside a slice, by how still it has stood.
 
     A slice of N tokens is off by what it diverges by chance, e; the memory by its own sampling error,
@@ -263,7 +273,7 @@ def pooled(state: State, judged: Judged, tokens: F64) -> F64:
     return np.where(np.isfinite(worth), worth, state.strength)
 
 
-def usual(state: State, odds: tuple[F64, F64], rho: float, spared: float) -> State:
+def usual(state: TrackerState, odds: tuple[F64, F64], rho: float, spared: float) -> TrackerState:
     """The usual log-odds of the topics, and the share of spare ones, after a slice."""
     n = len(state.ids)
     logit, doubt = odds[0][:n], odds[1][:n]
@@ -274,7 +284,7 @@ def usual(state: State, odds: tuple[F64, F64], rho: float, spared: float) -> Sta
     )
 
 
-def noted(state: State, judged: Judged, rho: float) -> State:
+def record_scores(state: TrackerState, judged: SliceEvidence, rho: float) -> TrackerState:
     """The state with the scores that the next slices are judged by."""
     most = N_RECENT * len(state.ids)
     spoken = judged.surprise[np.isfinite(judged.surprise)]

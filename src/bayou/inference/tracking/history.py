@@ -100,7 +100,7 @@ def none_of(kind: Any) -> Any:
     )
 
 
-def appended(table: Any, rows: dict[str, Any]) -> Any:
+def append_rows(table: Any, rows: dict[str, Any]) -> Any:
     """The table with further entries."""
     fields = table._asdict()
     return type(table)(
@@ -134,8 +134,8 @@ class Trail:
 
     def add(self, slice_: dict[str, Any], courses: dict[str, Any], alerts: list[Alert]) -> None:
         """What a slice leaves behind."""
-        self.slices = appended(self.slices, slice_)
-        self.courses = appended(self.courses, courses)
+        self.slices = append_rows(self.slices, slice_)
+        self.courses = append_rows(self.courses, courses)
         self.alerts += alerts
 
     def reach(self, times: NDArray[np.datetime64] | None) -> None:

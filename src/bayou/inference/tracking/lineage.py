@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F32, F64, I64
-from bayou.inference.tracking.state import State
+from bayou.inference.tracking.state import TrackerState
 
 ASLEEP, AWAKE = (
     0.15,
@@ -37,7 +37,7 @@ class Event(NamedTuple):
     evidence: float  # Hellinger distance that decided, NaN where a share did
 
 
-class Measured(NamedTuple):
+class TopicMeasures(NamedTuple):
     """What a slice says about every topic: the K of the state, then spares."""
 
     counts: F32  # n_vk, terms of the slice x (K + spares)
@@ -74,7 +74,7 @@ def asleep(usual: F64, share: F64, high: F64) -> NDArray[np.bool_]:
 
 
 def sleepers(
-    state: State, seen: Measured, dead_after: int | None, min_tokens: float
+    state: TrackerState, seen: TopicMeasures, dead_after: int | None, min_tokens: float
 ) -> tuple[I64, list[Event], list[int]]:
     """Topics that fall asleep, wake up or die: how long each has slept, events, columns to give up.
 
@@ -102,8 +102,8 @@ def sleepers(
     return silent, events, gone
 
 
-def absorbed(
-    state: State, seen: Measured, events: list[Event], min_tokens: float
+def find_absorptions(
+    state: TrackerState, seen: TopicMeasures, events: list[Event], min_tokens: float
 ) -> tuple[list[Event], list[int]]:
     """Events in which topics whose words another one has taken over are merged into it; their columns.
 
@@ -132,7 +132,9 @@ def absorbed(
     return out, gone
 
 
-def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[Event], list[int]]:
+def mergers(
+    state: TrackerState, seen: TopicMeasures, min_tokens: float
+) -> tuple[I64, list[Event], list[int]]:
     """Topics equal in two slices in a row, the larger keeping its id: whom each is near, events, columns."""
     totals = seen.tokens[: len(state.ids)]
     large = np.flatnonzero((totals >= min_tokens) & (np.arange(len(totals)) >= state.n_fixed))
@@ -159,7 +161,7 @@ def mergers(state: State, seen: Measured, min_tokens: float) -> tuple[I64, list[
     return near, events, gone
 
 
-def origin(state: State, now: F32) -> tuple[str, int, float]:
+def origin(state: TrackerState, now: F32) -> tuple[str, int, float]:
     """What a new topic is: revived (which of the archive), split (from which column) or born; distance."""
     if state.archive.shape[1]:
         gap = hellinger(now, state.archive)

@@ -9,26 +9,30 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from bayou.inference.lda.arrays import F32, F64, topic_totals
-from bayou.inference.tracking.prior import Here
+from bayou.inference.tracking.prior import SliceDocuments
 from bayou.kernels.tracking import slices
 
 _LEAST_S, _MOST_S = 1e-2, 1e8  # pseudo-tokens that evidence is looked for between
 
 
-def all_rows(found: F32, here: Here, memory: F32, strength: F64, beta: float, gain: F64) -> F32:
+def all_rows(
+    found: F32, here: SliceDocuments, memory: F32, strength: F64, beta: float, gain: F64
+) -> F32:
     """phi_vk = (n_vk + beta + S_k m_vk) / (n_k + V beta + S_k) of all terms; m_k where a topic is fixed."""
     floor = beta * gain
     pull = np.where(gain > 0, strength, 1.0)
     mass = topic_totals(found) * gain + len(memory) * floor + pull * topic_totals(memory)
     inverse = 1.0 / np.maximum(mass, 1e-30)
-    return _mixed(memory, pull * inverse, floor * inverse, found, here, gain * inverse)
+    return _mix_rows(memory, pull * inverse, floor * inverse, found, here, gain * inverse)
 
 
-def _mixed(memory: F32, keep: F64, floor: F64, found: F32, here: Here, add: F64) -> F32:
+def _mix_rows(
+    memory: F32, keep: F64, floor: F64, found: F32, here: SliceDocuments, add: F64
+) -> F32:
     """keep_k m_vk + floor_k + add_k n_vk of all terms; ``found`` has those of the slice."""
     out, single = np.empty_like(memory), (part.astype(np.float32) for part in (keep, floor, add))
     keep_, floor_, add_ = single
-    slices.mixed_into(out, memory, keep_, floor_, found, here.place, add_)
+    slices.mix_into(out, memory, keep_, floor_, found, here.place, add_)
     return out
 
 
@@ -48,7 +52,7 @@ def evidence(counts: F32, memory: F32, beta: float, strength: float) -> float:
     return float(out)
 
 
-def estimated_strength(counts: F32, memory: F32, beta: float) -> float:
+def estimate_strength(counts: F32, memory: F32, beta: float) -> float:
     """The S under which the counts of all topics are most probable given their memories."""
     found = minimize_scalar(
         lambda s: -evidence(counts, memory, beta, math.exp(s)),
@@ -59,7 +63,7 @@ def estimated_strength(counts: F32, memory: F32, beta: float) -> float:
     return float(math.exp(found.x))
 
 
-def blend(memory: F32, found: F32, here: Here, strength: float, rho: F64) -> F32:
+def blend(memory: F32, found: F32, here: SliceDocuments, strength: float, rho: F64) -> F32:
     """m <- (1 - rho_k) m_k + rho_k (n_k + S m_k) / (N_k + S); columns sum to one.
 
     Where both are nothing a topic stays as it is.
@@ -69,4 +73,4 @@ def blend(memory: F32, found: F32, here: Here, strength: float, rho: F64) -> F32
     share = np.where(mass > 0, rho / np.maximum(mass, 1e-30), 0.0)
     keep = np.where(mass > 0, 1.0 - rho + share * strength, 1.0)
     whole = np.maximum(keep * topic_totals(memory) + share * tokens, 1e-30)
-    return _mixed(memory, keep / whole, np.zeros(len(keep)), found, here, share / whole)
+    return _mix_rows(memory, keep / whole, np.zeros(len(keep)), found, here, share / whole)

@@ -33,7 +33,7 @@ from bayou.inference.lda.arrays import (
 )
 from bayou.inference.lda.documents import Pairs, Tokens, tokens_of
 from bayou.inference.lda.fold_in import prior_mass
-from bayou.inference.lda.prior import bounded
+from bayou.inference.lda.prior import clip_parameter
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.rng import TOKEN
 from bayou.kernels.tracking import prior_sweep
@@ -42,7 +42,7 @@ APART = 5  # sweeps between two that are kept, as in LDA
 N_STEPS = 5  # of the fixed point of Minka, each time that beta is learned
 
 
-class Here(NamedTuple):
+class SliceDocuments(NamedTuple):
     """The documents of a slice in the numbers of the terms that it has: all that is learned is in those."""
 
     terms: I64  # their columns in the model
@@ -62,16 +62,16 @@ class Here(NamedTuple):
         return cast(A, out)
 
 
-def here_of(pairs: Pairs, n_terms: int) -> Here:
+def slice_documents(pairs: Pairs, n_terms: int) -> SliceDocuments:
     """The documents of a slice, which are given in the columns of the model."""
     terms = np.flatnonzero(np.bincount(pairs.terms, minlength=n_terms))
     place = np.full(n_terms, -1, np.int32)
     place[terms] = np.arange(len(terms), dtype=np.int32)
     mine = Pairs(writable(pairs.indptr), place[pairs.terms], writable(pairs.counts))
-    return Here(terms, place, mine, tokens_of(mine))
+    return SliceDocuments(terms, place, mine, tokens_of(mine))
 
 
-class Prior(NamedTuple):
+class SlicePrior(NamedTuple):
     """What is known about the topics of a slice before its documents."""
 
     rows: F64  # b_vk, terms of the slice x topics; the distribution itself where a topic is fixed
@@ -80,7 +80,7 @@ class Prior(NamedTuple):
     beta: float  # what of the rows is no memory
 
 
-class How(NamedTuple):
+class TrackingSettings(NamedTuple):
     """How a slice is learned."""
 
     alpha: F64
@@ -91,7 +91,7 @@ class How(NamedTuple):
     learns_alpha: bool = False  # one number for all topics
 
 
-class Found(NamedTuple):
+class SliceTopics(NamedTuple):
     """What a slice has taught: means over the kept sweeps, and the last sweep itself."""
 
     term_topic: F32  # terms of the slice x topics
@@ -100,10 +100,10 @@ class Found(NamedTuple):
     alpha: F64  # that it was found under
 
 
-def flat_prior(n_rows: int, n_topics: int, beta: float, n_terms: int | None = None) -> Prior:
+def flat_prior(n_rows: int, n_topics: int, beta: float, n_terms: int | None = None) -> SlicePrior:
     """Topics of which nothing is known: LDA. Of ``n_terms`` terms ``n_rows`` are in the slice."""
     rows, mass = np.full((n_rows, n_topics), beta), beta * (n_rows if n_terms is None else n_terms)
-    return Prior(rows, np.full(n_topics, mass), np.ones(n_topics), beta)
+    return SlicePrior(rows, np.full(n_topics, mass), np.ones(n_topics), beta)
 
 
 def make_prior(
@@ -112,7 +112,7 @@ def make_prior(
     beta: float,
     fixed: NDArray[np.bool_],
     whole: tuple[F64, int] | None = None,
-) -> Prior:
+) -> SlicePrior:
     """beta + S_k m_k, or m_k itself for topics that are fixed and have an infinite strength.
 
     Where ``memory`` has rows of some terms only, ``whole`` is the sums of its columns over all terms and
@@ -122,17 +122,17 @@ def make_prior(
     pull, floor = np.where(frozen, 1.0, strength), np.where(frozen, 0.0, beta)
     sums, n_terms = (topic_totals(memory), len(memory)) if whole is None else whole
     rows = floor + memory.astype(np.float64, order="C") * pull
-    return Prior(rows, n_terms * floor + sums * pull, np.where(frozen, 0.0, 1.0), beta)
+    return SlicePrior(rows, n_terms * floor + sums * pull, np.where(frozen, 0.0, 1.0), beta)
 
 
-def with_spares(prior: Prior, n_spares: int, n_terms: int) -> Prior:
+def with_spares(prior: SlicePrior, n_spares: int, n_terms: int) -> SlicePrior:
     """Further topics at the end that know nothing."""
     flat = flat_prior(len(prior.rows), n_spares, prior.beta, n_terms)
     rows, gain = np.hstack([prior.rows, flat.rows]), np.concatenate([prior.gain, flat.gain])
-    return Prior(rows, np.concatenate([prior.mass, flat.mass]), gain, prior.beta)
+    return SlicePrior(rows, np.concatenate([prior.mass, flat.mass]), gain, prior.beta)
 
 
-def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
+def estimate_beta(prior: SlicePrior, counts: F32, n_terms: int) -> SlicePrior:
     """The prior with the beta that whole counts of a slice make more probable: a few steps towards it.
 
     beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). Of the
@@ -148,12 +148,12 @@ def learned(prior: Prior, counts: F32, n_terms: int) -> Prior:
     for _ in range(N_STEPS):
         rise = prior_sweep.rise(n[:m], b[:m], beta - prior.beta)
         fall = n_terms * prior_sweep.rise(totals, held, n_terms * beta)
-        beta = bounded(beta * rise / (fall + 1.0))
+        beta = clip_parameter(beta * rise / (fall + 1.0))
     by = (beta - prior.beta) * prior.gain
-    return Prior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
+    return SlicePrior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
 
 
-def learned_level(how: How, docs: F32) -> How:
+def estimate_alpha(how: TrackingSettings, docs: F32) -> TrackingSettings:
     """How, with the one alpha of all topics that whole counts of documents x topics make more probable."""
     free = how.alpha > 0
     n_topics, alpha = np.count_nonzero(free), float(how.alpha[free].mean())
@@ -163,13 +163,18 @@ def learned_level(how: How, docs: F32) -> How:
     for _ in range(N_STEPS):
         rise = prior_sweep.rise(some, none[: len(some)], alpha)
         fall = n_topics * prior_sweep.rise(lengths, none[: len(lengths)], n_topics * alpha)
-        alpha = bounded(alpha * rise / (fall + 1.0))
+        alpha = clip_parameter(alpha * rise / (fall + 1.0))
     return how._replace(alpha=np.where(free, alpha, 0.0))
 
 
 def infer(
-    here: Here, prior: Prior, how: How, begin: F32 | None, seed: int, each: Each
-) -> tuple[Found, Prior]:
+    here: SliceDocuments,
+    prior: SlicePrior,
+    how: TrackingSettings,
+    begin: F32 | None,
+    seed: int,
+    each: Each,
+) -> tuple[SliceTopics, SlicePrior]:
     """Sample the topics of a slice's tokens; with them, the prior, whose beta may have been learned.
 
     Exact Gibbs sampling goes token after token, otherwise documents see the word counts of the sweep
@@ -181,7 +186,7 @@ def infer(
     if begin is None:
         state = sampler.start(chain, n_topics, 0, each)
     else:
-        state = sampler.start_under(chain, begin, how.alpha, 0, each)
+        state = sampler.start_from_topics(chain, begin, how.alpha, 0, each)
     z = np.ascontiguousarray(state[:, 0])
     kept, n_kept = np.zeros((chain.n_terms, n_topics), np.float32), 0
     docs = np.zeros((tokens.n_docs, n_topics), np.float32)
@@ -193,29 +198,36 @@ def infer(
             snapshot(z, chain, how.alpha, prior, single, step, each)
         since = step - how.burn_in
         if since <= 0 and (step % APART == 0 or since == 0):
-            prior, how = relearned(z, chain, prior, how, here.n_terms, each)
+            prior, how = update_priors(z, chain, prior, how, here.n_terms, each)
             single = prior.rows.astype(np.float32)
         if since > 0 and (since % APART == 0 or step == how.n_sweeps):
             sampler.count_terms(z[:, None], chain, n_topics, each, kept)
             fixed_sweep.count_docs(docs, z, tokens.indptr, 0, tokens.n_docs, np.float32(1.0))
             n_kept += 1
     share = np.float32(max(n_kept, 1))
-    return Found(kept / share, docs / share, z, how.alpha), prior
+    return SliceTopics(kept / share, docs / share, z, how.alpha), prior
 
 
-def relearned(
-    z: U16, chain: sampler.Chain, prior: Prior, how: How, n_terms: int, each: Each
-) -> tuple[Prior, How]:
+def update_priors(
+    z: U16,
+    chain: sampler.SamplerChain,
+    prior: SlicePrior,
+    how: TrackingSettings,
+    n_terms: int,
+    each: Each,
+) -> tuple[SlicePrior, TrackingSettings]:
     """The prior and alpha that fit the topics of the tokens better, as far as they are learned."""
     if how.learns:
         counts = sampler.count_terms(z[:, None], chain, len(how.alpha), each)
-        prior = learned(prior, counts, n_terms)
+        prior = estimate_beta(prior, counts, n_terms)
     if how.learns_alpha:
-        how = learned_level(how, sampler.count_docs(z[:, None], chain, len(how.alpha), each))
+        how = estimate_alpha(how, sampler.count_docs(z[:, None], chain, len(how.alpha), each))
     return prior, how
 
 
-def gibbs(z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, step: int, each: Each) -> None:
+def gibbs(
+    z: U16, chain: sampler.SamplerChain, alpha: F64, prior: SlicePrior, step: int, each: Each
+) -> None:
     """An exact sweep, one token after the other, in place."""
     counts = sampler.count_terms(z[:, None], chain, len(alpha), each)
     known, topic = tuple(prior[:3]), topic_totals(counts)
@@ -223,7 +235,7 @@ def gibbs(z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, step: int, eac
 
 
 def standing_rows(
-    z: U16, chain: sampler.Chain, prior: Prior, single: F32, each: Each
+    z: U16, chain: sampler.SamplerChain, prior: SlicePrior, single: F32, each: Each
 ) -> tuple[F32, F32]:
     """phi_vk as tokens have it before a sweep, and what a token itself adds to it (s_k)."""
     topic = np.zeros(len(prior.mass), np.int64)
@@ -240,7 +252,13 @@ def standing_rows(
 
 
 def snapshot(
-    z: U16, chain: sampler.Chain, alpha: F64, prior: Prior, single: F32, step: int, each: Each
+    z: U16,
+    chain: sampler.SamplerChain,
+    alpha: F64,
+    prior: SlicePrior,
+    single: F32,
+    step: int,
+    each: Each,
 ) -> None:
     """A sweep of every document against the word counts before it, in place."""
     rows, own = standing_rows(z, chain, prior, single, each)
@@ -255,7 +273,7 @@ def snapshot(
     each(docs, chain.tokens.indptr, TOKEN_COST)
 
 
-def topic_rows(found: F32, prior: Prior) -> F32:
+def topic_rows(found: F32, prior: SlicePrior) -> F32:
     """phi_vk = (n_vk + b_vk) / (n_k + mass_k) of a slice's terms, the distribution itself where fixed."""
     inverse = 1.0 / (topic_totals(found) * prior.gain + prior.mass)
     rows = found * (prior.gain * inverse).astype(np.float32)

@@ -10,28 +10,28 @@ import numpy as np
 
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.corpus import Corpus
-from bayou.data.growth import Terms
-from bayou.data.intake import Due
+from bayou.data.intake import DueSlice
+from bayou.data.stream_terms import Terms
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, Each
 from bayou.inference.lda.prior import resolve_alpha
 from bayou.inference.tracking import alerts as alerting
 from bayou.inference.tracking import slice
 from bayou.inference.tracking import state as slots
+from bayou.inference.tracking.calendar_words import own_words
 from bayou.inference.tracking.history import Alert, Trail
-from bayou.inference.tracking.own_time import own_words
-from bayou.inference.tracking.state import State, fixed_topics
+from bayou.inference.tracking.state import TrackerState, fixed_topics
 
 
-def learned(
-    state: State | None,
-    due: Due,
+def learn_slice(
+    state: TrackerState | None,
+    due: DueSlice,
     terms: Terms,
     trail: Trail,
     p: SimpleNamespace,
     seed: int,
     each: Each,
-) -> tuple[State, list[Alert]] | None:
+) -> tuple[TrackerState, list[Alert]] | None:
     """Find columns for the terms, learn, tell, and let go of terms that have died out.
 
     ``terms`` and ``trail`` follow. Gives the state and what is told, or None where no term has a column.
@@ -51,20 +51,20 @@ def learned(
         done = _first(state, pairs, fixed, p, seed, each)
     else:
         done = slice.following(slots.grow_terms(state, n_new), pairs, p, seed, each)
-    alerts = _noted(done, due, pairs, terms, trail, p)
-    after, n_lost = _forgotten(done.state, terms, p)
+    alerts = _record_slice(done, due, pairs, terms, trail, p)
+    after, n_lost = _forget_terms(done.state, terms, p)
     trail.slices.n_new_terms[-1], trail.slices.n_lost_terms[-1] = n_new, n_lost
     return after, alerts
 
 
 def _first(
-    state: State | None,
+    state: TrackerState | None,
     pairs: documents.Pairs,
     fixed: F32,
     p: SimpleNamespace,
     seed: int,
     each: Each,
-) -> slice.Step:
+) -> slice.SliceResult:
     """The first slice that has words, after ``state`` of others that had none."""
     alpha = resolve_alpha(p.alpha, p.n_topics + len(p.fixed or ()))
     before = 0 if state is None else state.step
@@ -73,9 +73,9 @@ def _first(
     return done._replace(state=done.state._replace(n_seen=n_seen))
 
 
-def _noted(
-    done: slice.Step,
-    due: Due,
+def _record_slice(
+    done: slice.SliceResult,
+    due: DueSlice,
     pairs: documents.Pairs,
     terms: Terms,
     trail: Trail,
@@ -94,7 +94,7 @@ def _noted(
 
     date = slice_name(due.start, due.end, parse_width(p.slice_by), at)
     own = own_words(due.start, due.end)
-    here = alerting.Slice(at, date, pairs, due.corpus.ids or (), term, own)
+    here = alerting.SliceContext(at, date, pairs, due.corpus.ids or (), term, own)
     told = [
         alert._replace(before=trail.last_share(alert.topic)) if alert.kind == "revived" else alert
         for alert in alerting.alerts_of(done, here, at >= p.warm_up)
@@ -105,8 +105,8 @@ def _noted(
     return told
 
 
-def _row(done: slice.Step, due: Due, pairs: documents.Pairs) -> dict[str, Any]:
-    """The entry of a slice in `trail.Slices`; terms are counted later."""
+def _row(done: slice.SliceResult, due: DueSlice, pairs: documents.Pairs) -> dict[str, Any]:
+    """The entry of a slice in `history.Slices`; terms are counted later."""
     spoken = done.judged.surprise if done.judged is not None else np.full(1, np.nan)
     spoken = spoken[np.isfinite(spoken)]
     kept = len(done.before.ids) if done.judged is not None else len(done.seen.share)
@@ -120,7 +120,9 @@ def _row(done: slice.Step, due: Due, pairs: documents.Pairs) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _forgotten(state: State, terms: Terms, p: SimpleNamespace) -> tuple[State, int]:
+def _forget_terms(
+    state: TrackerState, terms: Terms, p: SimpleNamespace
+) -> tuple[TrackerState, int]:
     """Without terms that were not met for too long, then the least frequent over the cap; how many."""
     unmet = state.step - 1 - state.last
     keep = terms.outlive(state.usual, unmet, p.forget_after, p.max_terms)

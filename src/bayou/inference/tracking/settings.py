@@ -53,10 +53,10 @@ def check(p: SimpleNamespace) -> None:
     if p.scale == "counts" and (p.window is not None or p.strength is not None):
         raise ValueError("scale='counts' has no strength and no window; leave them out")
     if p.fixed is not None:
-        _check_fixed(p.fixed)
+        _check_fixed_topics(p.fixed)
 
 
-def _check_fixed(fixed: Any) -> None:
+def _check_fixed_topics(fixed: Any) -> None:
     """Refuse topics that no documents could make sense of; which terms there are is known later."""
     if not isinstance(fixed, Mapping):
         raise ValueError(f"fixed must be a mapping from names to topics; got {fixed!r:.60}")

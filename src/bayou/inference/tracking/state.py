@@ -14,7 +14,7 @@ from bayou.inference.lda.arrays import F32, F64, I64
 from bayou.results.posterior import check_arrays
 
 
-class State(NamedTuple):
+class TrackerState(NamedTuple):
     """What the next slice needs. K topics have columns, those that are fixed first; V terms have rows."""
 
     step: int  # slices learned
@@ -58,7 +58,7 @@ _WHOLE = ("ids", "silent", "alarmed", "leaning", "near")
 OF_TERMS = ("usual", "spread", "last", "hot", "memory", "rows", "archive")
 
 
-def check(state: State) -> None:
+def check(state: TrackerState) -> None:
     """Refuse the state of a model file whose arrays do not fit each other."""
     shape = np.shape(state.memory) if np.ndim(state.memory) == 2 else (-1, -1)
     for name in OF_TOPICS[:-3]:
@@ -78,12 +78,12 @@ def check(state: State) -> None:
         raise ModelFileError("the model file's priors must be positive; save it again")
 
 
-def take_topics(state: State, keep: I64 | NDArray[np.bool_]) -> State:
+def take_topics(state: TrackerState, keep: I64 | NDArray[np.bool_]) -> TrackerState:
     """The state with some of its topics; their numbers are the last axis of each array."""
     return state._replace(**{name: getattr(state, name)[..., keep] for name in OF_TOPICS})
 
 
-def add_topic(state: State, **values: Any) -> State:
+def add_topic(state: TrackerState, **values: Any) -> TrackerState:
     """The state with a further topic at the end; what is not given starts at nothing."""
     blank = {"silent": 0, "alarmed": 0, "leaning": 0, "near": -1, "past": 0.0}
     given = {"alpha": state.alpha[-1], **blank, **values}
@@ -97,10 +97,10 @@ def add_topic(state: State, **values: Any) -> State:
     return state._replace(**out)
 
 
-def archived(state: State, at: int) -> State:
+def archive_topic(state: TrackerState, at: int) -> TrackerState:
     """The state with a topic's memory put aside; the topic itself stays where it is."""
     return state._replace(
-        archive=np.column_stack([state.archive, normalised(state.memory[:, at])]).astype(
+        archive=np.column_stack([state.archive, normalise_columns(state.memory[:, at])]).astype(
             np.float32
         ),
         archive_ids=np.append(state.archive_ids, state.ids[at]),
@@ -108,7 +108,7 @@ def archived(state: State, at: int) -> State:
     )
 
 
-def drop_archived(state: State, at: int) -> State:
+def drop_archive_entry(state: TrackerState, at: int) -> TrackerState:
     """The state without the archive's entry ``at``."""
     return state._replace(
         archive=np.delete(state.archive, at, axis=1),
@@ -117,13 +117,13 @@ def drop_archived(state: State, at: int) -> State:
     )
 
 
-def normalised(columns: Any) -> F64:
+def normalise_columns(columns: Any) -> F64:
     """Columns that sum to one, in double precision; an empty column stays empty."""
     out = np.asarray(columns, np.float64)
     return np.asarray(out / np.maximum(out.sum(axis=0), 1e-300), np.float64)
 
 
-def grow_terms(state: State, n: int) -> State:
+def grow_terms(state: TrackerState, n: int) -> TrackerState:
     """The state with ``n`` further terms of which nothing is known."""
     if not n:
         return state
@@ -139,7 +139,7 @@ def grow_terms(state: State, n: int) -> State:
     return state._replace(**out)
 
 
-def take_terms(state: State, keep: I64) -> State:
+def take_terms(state: TrackerState, keep: I64) -> TrackerState:
     """The state with some of its terms; what the others had of a topic is given to those that stay."""
     out: dict[str, Any] = {name: getattr(state, name)[keep] for name in OF_TERMS}
     for name in ("memory", "rows", "archive"):
@@ -173,4 +173,4 @@ def fixed_topics(given: Mapping[str, Any], names: Vocabulary | None, n_terms: in
                 f"the fixed topic {name!r} needs weights that are not negative, one above 0"
             )
     floor = 1e-6 * out.sum(axis=0) / max(n_terms, 1)  # other terms must stay possible
-    return normalised(out + floor).astype(np.float32)
+    return normalise_columns(out + floor).astype(np.float32)

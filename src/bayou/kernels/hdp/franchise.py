@@ -12,7 +12,8 @@ With the token taken out, M tables in all and c = (b1 + a m_j) / (M + b0), the w
 with U = W = n = m = 0, and (m + 1) / (n + 1) W = 1, where the document does not have the topic; a topic that
 is not there yet has c (b0 + a K) / V [Chen11] (table indicators, with the root's own integrated out).
 
-``counts`` and ``store`` are the arrays of `inference.hdp.franchise.Counts` and `Store`, as plain tuples.
+``counts`` and ``store`` are the arrays of `FranchiseCounts` and `DrawStore` in `inference.hdp.franchise`, as
+plain tuples.
 
 [Chen11] Chen, Du, Buntine. Sampling table configurations for the hierarchical Poisson-Dirichlet process.
 ECML 2011.
@@ -65,7 +66,7 @@ def _weigh_into(weight, term_topic, v, beta, opened, joined, times):
 
 
 @jit
-def _pick_listed(weight, target, n):
+def _pick_place(weight, target, n):
     """The place at which the running sum of the first n weights passes ``target``."""
     for s in range(n - 1):
         target -= weight[s]
@@ -202,7 +203,7 @@ def seat_sweep(z, heads, tokens, counts, store, stirling, prior, how, seed, swee
                         _restock(store, v, term_topic, slope, spare, beta, renew, stream)
                     target = uniform(stream) * (fresh + stale_total[v])
                     if target < fresh:
-                        t = listed[_pick_listed(weight, target, n_listed)]
+                        t = listed[_pick_place(weight, target, n_listed)]
                     else:
                         t = np.int64(drawn[starts[v] + used[v]])
                         used[v] += 1

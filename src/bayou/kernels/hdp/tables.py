@@ -167,7 +167,7 @@ def tables_into(out, counts, mass, ids, seed, purpose, sweep):
 
 
 @jit
-def _drawn_powers(stream, b, tables, discount):
+def _draw_powers(stream, b, tables, discount):
     """How many factors b stand in prod_{i < tables} (b + i a) once each sum has been decided."""
     if discount <= 0.0:
         return float(tables)
@@ -192,5 +192,5 @@ def draw_concentration(b, customers, tables, discount, prior, seed, sweep, level
     for j in range(customers.size):
         if customers[j] > 0:
             rate -= draw_log_beta(stream, b, float(customers[j]))
-            shape += _drawn_powers(stream, b, tables[j], discount)
+            shape += _draw_powers(stream, b, tables[j], discount)
     return draw_gamma(stream, shape) / rate

@@ -108,7 +108,7 @@ def share_docs(entry, pairs, lo, hi, weight, own, entryptr):
 
 
 @jit
-def _tilted(weight, first, n_d, alpha):
+def _tilted_sum(weight, first, n_d, alpha):
     """Sum of (n_dy + alpha_y) times the weights of a pair."""
     total = _NONE
     for i in range(n_d.size):
@@ -140,12 +140,12 @@ def pass_docs(entry, pairs, lo, hi, weight, own, entryptr, alpha, rate):
             for j in range(indptr[d], indptr[d + 1]):
                 at += 1
                 keep = np.float32((1.0 - (tau + at) ** -kappa) ** counts[j])
-                move = (_ONE - keep) * length / _tilted(weight, entryptr[j], n_d, prior)
+                move = (_ONE - keep) * length / _tilted_sum(weight, entryptr[j], n_d, prior)
                 for i in range(n_own):
                     gamma = weight[entryptr[j] + i] * (n_d[i] + prior[i])
                     n_d[i] = keep * n_d[i] + move * gamma
         for j in range(indptr[d], indptr[d + 1]):
-            total = _tilted(weight, entryptr[j], n_d, prior)
+            total = _tilted_sum(weight, entryptr[j], n_d, prior)
             for i in range(n_own):
                 gamma = weight[entryptr[j] + i] * (n_d[i] + prior[i])
                 entry[entryptr[j] + i] = counts[j] * gamma / total
@@ -154,7 +154,7 @@ def pass_docs(entry, pairs, lo, hi, weight, own, entryptr, alpha, rate):
 @jit
 def _pick_own(weight, first, n_d, prior, u):
     """A label among the document's, in proportion to (n_dy + prior_y) times the weight."""
-    target = np.float32(u) * _tilted(weight, first, n_d, prior)
+    target = np.float32(u) * _tilted_sum(weight, first, n_d, prior)
     for i in range(n_d.size):
         w = weight[first + i] * (n_d[i] + prior[i])
         if target < w:
@@ -209,7 +209,7 @@ def sample_docs(entry, held, pairs, lo, hi, weight, own, entryptr, alpha, n_swee
 
 
 @jit
-def merged_sizes(size, slot, by_term, lo, hi, cells, own, n_labels):
+def merge_sizes(size, slot, by_term, lo, hi, cells, own, n_labels):
     """``size[v]`` = cells of term v with those of the batch, terms lo .. hi; ``slot[v]``: its place there."""
     _, termptr, rows, _ = by_term
     cellptr, cell_labels, _ = cells

@@ -14,7 +14,7 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_dirichlet_into, draw_log_gamma
 from bayou.kernels.rng import GOLDEN, INIT, PROPORTIONS, TOPICS, key, mix, unit
-from bayou.kernels.token import pick, sum_of, weigh_fixed_into
+from bayou.kernels.token import pick, sum_of, weigh_rows_into
 
 _ONE = np.float32(1.0)
 
@@ -128,7 +128,7 @@ def start_docs(z, tokens, ids, lo, hi, rows, alpha, seed, purpose, sweep):
         at = key(seed, purpose, sweep, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_row, alpha, rows, terms[i])
+            total = weigh_rows_into(weight, doc_row, alpha, rows, terms[i])
             k = pick(weight, np.float32(unit(at)) * total)
             z[i] = k
             doc_row[k] += _ONE
@@ -231,7 +231,7 @@ def start_uniform(z, indptr, lo, hi, n_topics, seed):
 
 
 @jit
-def start_expected(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
+def start_from_counts(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
     """Topics drawn from expected counts: p(z = k) is proportional to (n_dk + alpha_k) phi_vk."""
     indptr, terms = tokens
     weight = np.empty(alpha.size, np.float32)
@@ -239,7 +239,7 @@ def start_expected(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
         at = key(seed, INIT, 3, d)
         for i in range(indptr[d], indptr[d + 1]):
             at += GOLDEN
-            total = weigh_fixed_into(weight, doc_topic[d], alpha, rows, terms[i])
+            total = weigh_rows_into(weight, doc_topic[d], alpha, rows, terms[i])
             z[i] = pick(weight, np.float32(unit(at)) * total)
 
 

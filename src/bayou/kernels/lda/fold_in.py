@@ -41,7 +41,7 @@ def _step(n_d, theta, acc, width, packed, pairs, d, alpha):
 
 
 @jit
-def _list_used(active, n_d, n_topics):
+def _list_topics(active, n_d, n_topics):
     """Topics with more than `USED` tokens, or all where none has; gives their number."""
     n = 0
     for k in range(n_topics):
@@ -60,7 +60,7 @@ def _settle_few(active, n_d, prior, theta, acc, packed, few, pairs, d, limits):
     """Further steps with the topics alone that a document uses; the others keep no counts."""
     n_rows = pairs[0][d + 1] - pairs[0][d]
     n_topics, n_steps, least = limits
-    n_active, wide = _list_used(active, n_d, n_topics), n_d.size
+    n_active, wide = _list_topics(active, n_d, n_topics), n_d.size
     width = (n_active + LANES - 1) // LANES * LANES
     for j in range(n_rows):
         for i in range(n_active):

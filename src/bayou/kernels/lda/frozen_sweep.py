@@ -46,7 +46,7 @@ def sum_terms(out, raw, terms):
 
 
 @jit
-def _pick_listed(weight, n, target):
+def _pick_place(weight, n, target):
     """The place in the list at which the running sum of weights passes ``target``."""
     j = 0
     while j < n - 1 and target >= weight[j]:
@@ -84,7 +84,7 @@ def build_tables(tables, terms, lo, hi, rows, alpha):
 
 
 @jit
-def _left(phi, unit_count, beta, vbeta):
+def _remaining_share(phi, unit_count, beta, vbeta):
     """The share of phi_vk that is left without one count, worth ``unit_count`` = 1 / (n_k + V beta)."""
     below = max(1.0 - unit_count, vbeta * unit_count)
     return min(max(phi - unit_count, beta * unit_count) / (phi * below), 1.0)
@@ -140,14 +140,14 @@ def sample_docs(kept, lists, tokens, ids, lo, hi, rows, slack, own, tables, alph
                     count[hole] -= one
                 total = weigh_list(weight, active, count, n, rows, v)
                 if sweep > 0 and unit_count[old] > 0:
-                    left = _left(rows[v, old], unit_count[old], beta, vbeta)
+                    left = _remaining_share(rows[v, old], unit_count[old], beta, vbeta)
                     gone = weight[hole] * rows.dtype.type(1.0 - left)
                     weight[hole] -= gone
                     total -= gone
                 at += GOLDEN
                 target = unit(at) * (total + slack[v])
                 if target < total:
-                    k = np.int64(active[_pick_listed(weight, n, target)])
+                    k = np.int64(active[_pick_place(weight, n, target)])
                 else:
                     x = (target - total) / slack[v]
                     k = pick_prior(x, tables, v, scratch, alpha, rows)
@@ -212,7 +212,7 @@ def _expect_sweep(acc, s, kept, lists, by_token, span, rows, v, slack, own, alph
                 while topics[s, m] != k:
                     m += 1
                 rest = (counts[s, m] - 1.0 + alpha[k]) * rows[v, k]
-                gone += rest * (1.0 - _left(rows[v, k], unit_count[k], beta, vbeta))
+                gone += rest * (1.0 - _remaining_share(rows[v, k], unit_count[k], beta, vbeta))
             r = 1.0 / (total - gone)
             acc[k] -= r * gone
             share += r

@@ -59,7 +59,7 @@ def pull_into(pull, a, gram, start, omega, kappa, n):
 
 
 @jit
-def spread_left(a, gram, omega, d, n, v):
+def remaining_variance(a, gram, omega, d, n, v):
     """Variance of document d's prediction after the batch, from the factor of `pull_into`."""
     for e in range(n):
         v[e] = np.sqrt(omega[e]) * gram[max(d, e), min(d, e)]
@@ -71,7 +71,7 @@ def spread_left(a, gram, omega, d, n, v):
 
 
 @jit
-def gather_known(known, y, i, lo, hi):
+def gather_responses(known, y, i, lo, hi):
     """The documents from lo to hi that have a response of task i; gives how many."""
     n = 0
     for d in range(lo, hi):
@@ -82,7 +82,7 @@ def gather_known(known, y, i, lo, hi):
 
 
 @jit
-def moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram):
+def renew_pseudo(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram):
     """Renew (omega, kappa) from means and variances; gives the largest relative change of omega."""
     moved = 0.0
     for e in range(n):
@@ -95,7 +95,7 @@ def moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram):
 
 
 @jit
-def predicted_into(f, gram, start, pull, n):
+def predict_into(f, gram, start, pull, n):
     """Means of the predictions after the batch: f = X w_t + X S_t X' alpha."""
     for d in range(n):
         f[d] = start[d]
@@ -148,16 +148,16 @@ def settle(gram, start, work, y, i, known, n, costs, prior, stop, spread):
     for e in range(n):
         f[e], s[e], omega[e] = start[e], gram[e, e], 0.0
     for _ in range(stop[0]):
-        moved = moved_share(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram)
+        moved = renew_pseudo(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram)
         pull_into(pull, a, gram, start, omega, kappa, n)
         if moved <= stop[1]:
             break
-        predicted_into(f, gram, start, pull, n)
+        predict_into(f, gram, start, pull, n)
         if len(precision):
             diagonal_spread_into(s, precision, i, rows, known, omega, n, at)
         else:
             for e in range(n):
-                s[e] = spread_left(a, gram, omega, e, n, v)
+                s[e] = remaining_variance(a, gram, omega, e, n, v)
 
 
 @jit
@@ -184,7 +184,7 @@ def diagonal_batches(mean, precision, drift, lo, hi, rows, y, costs, ends, prior
     indptr, indices, data = rows
     for i in range(lo, hi):
         for b in range(len(ends) - 1):
-            n = gather_known(known, y, i, ends[b], ends[b + 1])
+            n = gather_responses(known, y, i, ends[b], ends[b + 1])
             diagonal_gram_into(gram, precision, i, rows, known, n, at)
             for e in range(n):
                 start[e] = dot(mean, i, rows, known[e])
@@ -254,7 +254,7 @@ def full_batches(mean, factor, drift, lo, hi, rows, y, costs, ends, prior, stop,
     none = np.empty((0, 0))
     for i in range(lo, hi):
         for b in range(len(ends) - 1):
-            n = gather_known(known, y, i, ends[b], ends[b + 1])
+            n = gather_responses(known, y, i, ends[b], ends[b + 1])
             for d in range(n):
                 start[d] = dot(mean, i, rows, known[d])
                 whiten_into(z[d], factor, i, rows, known[d])

@@ -52,7 +52,7 @@ def number_documents(ids, seed, step):
 
 
 @jit
-def known_rows(base, terms, lo, hi, raw, scale, beta):
+def prior_rows(base, terms, lo, hi, raw, scale, beta):
     """exp(psi(Delta_vk)) of the terms lo .. hi before the batch, Delta_vk = beta + scale raw_vk."""
     empty = exp_digamma(beta)
     for j in range(lo, hi):
@@ -65,7 +65,7 @@ def known_rows(base, terms, lo, hi, raw, scale, beta):
 def expected_rows(rows, base, terms, lo, hi, raw, scale, added, beta, inv):
     """exp(E ln phi_vk) of the terms lo .. hi of the batch, the largest of a term scaled to one.
 
-    Delta_vk = beta + scale raw_vk + added_vk; ``base`` as in `known_rows`; ``inv`` = exp(-psi(sum_v
+    Delta_vk = beta + scale raw_vk + added_vk; ``base`` as in `prior_rows`; ``inv`` = exp(-psi(sum_v
     Delta_vk)).
     """
     n_topics = rows.shape[1]

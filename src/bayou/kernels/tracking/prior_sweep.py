@@ -73,7 +73,7 @@ def smooth_into(rows, totals, counts, prior, gain):
 
 
 @fast_jit
-def moved(one, other):
+def total_distance(one, other):
     """Sum of the distances between the entries of two matrices."""
     total = 0.0
     for v in range(one.shape[0]):
@@ -102,7 +102,7 @@ def passes(counts, docs, scratch, pairs, by_term, single, prior, n, least):
         both = (alpha, inverse)
         cavity_docs(docs, theta, sub, ratio, ratio_sub, pairs, 0, 0, n_docs, rows, both)
         cavity_terms(new, by_term, 0, n_terms, theta, sub, ratio, ratio_sub, rows, _ONE)
-        change = moved(new, counts)
+        change = total_distance(new, counts)
         counts = new
         if change < least:
             break
@@ -119,7 +119,7 @@ def _add_shares(terms_out, v, docs_out, d, weight, inverse):
 
 
 @jit
-def expected_sweep(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, terms_out, docs_out):
+def sweep_expectations(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, terms_out, docs_out):
     """`fixed_sweep.sweep_docs` of documents lo .. hi that adds up what tokens are drawn by, not the draws.
 
     A token's probabilities given all others are the mean of its draw, so their sums stray less around the

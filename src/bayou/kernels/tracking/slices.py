@@ -161,7 +161,7 @@ def drift_topics(
 
 
 @jit
-def mixed_into(out, memory, keep, floor, found, place, add):
+def mix_into(out, memory, keep, floor, found, place, add):
     """``out[v] = keep_k m_vk + floor_k + add_k n_vk``; n_v is ``found[place[v]]``, none for -1."""
     for v in range(memory.shape[0]):
         row = place[v]

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayou.data import DataError, Growth, ModelFileError, Vocabulary
-from bayou.data.growing import Account, grown
+from bayou.data.vocabulary_growth import VocabularyAccount, revise_vocabulary
 
 
 def follow(growth, terms, documents, cuts=()):
     """Documents as sets of words, in pieces that end at the cuts; gives the terms and the account."""
     names, account = (
         Vocabulary(terms),
-        Account(growth, np.full(len(terms), growth.min_docs, np.int64), 0),
+        VocabularyAccount(growth, np.full(len(terms), growth.min_docs, np.int64), 0),
     )
     at, ends = 0, sorted({*cuts, len(documents)})
     while at < len(documents):
@@ -24,7 +24,7 @@ def follow(growth, terms, documents, cuts=()):
         account.saw(n, np.array(known, np.int64), strange)
         revision = account.revise(names, 0.5)
         if revision is not None:
-            names = grown(names, revision)
+            names = revise_vocabulary(names, revision)
             assert len(account.evidence) == len(names) <= growth.max_terms
         at += n
     return names, account
@@ -114,17 +114,19 @@ def test_it_is_kept():
     growth = Growth(min_docs=2, every=4, memory=8)
     names, account = follow(growth, ["a"], [{"a", "b"}, {"b"}, {"c"}, {"é"}] * 5)
     arrays, figures = account.arrays(), account.figures()
-    again = Account.restored(arrays, figures, len(names))
+    again = VocabularyAccount.from_arrays(arrays, figures, len(names))
     assert state(again) == state(account)
     assert again.growth == growth
     with pytest.raises(ModelFileError, match="does not fit"):
-        Account.restored(arrays, figures, len(names) + 1)
+        VocabularyAccount.from_arrays(arrays, figures, len(names) + 1)
     for name in figures:
         with pytest.raises(ModelFileError):
-            Account.restored(arrays, {**figures, name: "x"}, len(names))
+            VocabularyAccount.from_arrays(arrays, {**figures, name: "x"}, len(names))
     for name in arrays:
         with pytest.raises(ModelFileError):
-            Account.restored({**arrays, name: -np.ones(9, np.int64)}, figures, len(names))
+            VocabularyAccount.from_arrays(
+                {**arrays, name: -np.ones(9, np.int64)}, figures, len(names)
+            )
 
 
 @pytest.mark.parametrize(
@@ -137,4 +139,4 @@ def test_settings_that_cannot_be_meant(wrong):
 
 def test_a_first_vocabulary_over_the_cap():
     with pytest.raises(DataError, match="3 terms, more than max_terms = 2"):
-        Account(Growth(max_terms=2), np.ones(3, np.int64), 0)
+        VocabularyAccount(Growth(max_terms=2), np.ones(3, np.int64), 0)

@@ -20,7 +20,7 @@ WIDE, NARROW = 2.0, 16.0  # length of a document over the concentration, at firs
 SEVERAL = 8  # documents a topic
 
 
-def drawn(
+def draw_initial_topics(
     pairs: Pairs, tokens: Tokens, n_terms: int, n_topics: int, beta: float, seed: int, each: Each
 ) -> U16:
     """A topic for every token."""
@@ -31,7 +31,7 @@ def drawn(
         counts = em.document_start(pairs, n_terms, n_topics, seed)
         rows = arrays.topic_rows(counts, beta, each)
         alpha = np.full(n_topics, widths[0] / n_topics)
-        state = sampler.start_under(chain, rows, alpha, sampler.N_PROPOSALS, each)
+        state = sampler.start_from_topics(chain, rows, alpha, sampler.N_PROPOSALS, each)
     else:
         state = sampler.start(chain, n_topics, sampler.N_PROPOSALS, each)
     for step, width in enumerate(widths):

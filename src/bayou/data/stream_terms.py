@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
-from bayou.data.counts import CSR, moved
+from bayou.data.counts import CSR, move_columns
 from bayou.data.errors import ModelFileError
 from bayou.data.vocabulary import Vocabulary
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Dropped(NamedTuple):
+class DroppedTerms(NamedTuple):
     """What a growing vocabulary has left out so far."""
 
     n_tokens: int = 0  # tokens of terms without a column when their slice was learned
@@ -27,7 +27,7 @@ class Dropped(NamedTuple):
     n_waiting_lost: int = 0  # terms without a column that were forgotten while they waited
 
 
-class Waiting:
+class WaitingTerms:
     """Terms that have not been in enough documents yet: how many documents, and when last.
 
     At most ``room`` are kept; the ones met longest ago go first.
@@ -68,8 +68,8 @@ class Terms:
     def __init__(self) -> None:
         self.named = False
         self.names: Vocabulary | None = None
-        self.waiting = Waiting()
-        self.dropped = Dropped()
+        self.waiting = WaitingTerms()
+        self.dropped = DroppedTerms()
 
     def meet(
         self, corpus: Corpus, step: int, least: int, given: Iterable[str], most: int | None
@@ -99,7 +99,7 @@ class Terms:
         """The counts of documents in these columns; tokens of other terms are counted as left out."""
         if not self.named or self.names is None:
             return corpus.counts
-        kept = over(corpus, self.names)
+        kept = counts_over(corpus, self.names)
         left = round(corpus.n_tokens - float(kept.data.sum(dtype=np.float64)))
         self.dropped = self.dropped._replace(n_tokens=self.dropped.n_tokens + left)
         return kept
@@ -149,13 +149,13 @@ class Terms:
             waiting = unpack_strings(arrays["waiting.names"])
             counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
             both = (dict(zip(waiting, values, strict=True)) for values in (counts, last))
-            self.waiting, self.named = Waiting(*both), bool(arrays["named"])
-            self.dropped = Dropped(*(int(n) for n in arrays["dropped"]))
+            self.waiting, self.named = WaitingTerms(*both), bool(arrays["named"])
+            self.dropped = DroppedTerms(*(int(n) for n in arrays["dropped"]))
         except (KeyError, ValueError, TypeError) as error:
             raise ModelFileError(f"the terms that wait cannot be read: {error}") from None
 
 
-def joined(corpora: Sequence[Corpus]) -> Corpus:
+def join_corpora(corpora: Sequence[Corpus]) -> Corpus:
     """The documents of several corpora over the union of their terms, which stand in order.
 
     Without names the columns are taken as they stand. Only counts, times and ids are kept.
@@ -168,7 +168,7 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
             names = corpus.vocabulary or Vocabulary(())
             used.update(names[int(v)] for v in np.unique(corpus.counts.indices))
         terms = Vocabulary(sorted(used))
-        counts = sp.csr_array(sp.vstack([over(c, terms) for c in corpora]))
+        counts = sp.csr_array(sp.vstack([counts_over(c, terms) for c in corpora]))
     times = [corpus.times for corpus in corpora if corpus.times is not None]
     ids = [corpus.ids for corpus in corpora if corpus.ids is not None]
     return Corpus.from_matrix(
@@ -179,11 +179,13 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
     )
 
 
-def over(corpus: Corpus, terms: Vocabulary) -> CSR:
+def counts_over(corpus: Corpus, terms: Vocabulary) -> CSR:
     """The counts in the columns of ``terms``; those of other terms are left out."""
     if corpus.vocabulary is terms:
         return corpus.counts
-    return moved(corpus.counts, _columns(corpus.vocabulary or Vocabulary(()), terms), len(terms))
+    return move_columns(
+        corpus.counts, _columns(corpus.vocabulary or Vocabulary(()), terms), len(terms)
+    )
 
 
 def _columns(mine: Vocabulary, terms: Vocabulary) -> Ints:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 _FIRST, _LONGEST = 0.05, 2.0
 
 
-class Patience:
+class RetryPolicy:
     """Tries again, less and less often, until it works, nobody waits any more or the time is up."""
 
     def __init__(

@@ -13,7 +13,7 @@ _HEADS = {"D": "Day", "W": "Week of", "M": "Month", "Q": "Quarter", "Y": "Year"}
 _LONG = {"D": "days", "W": "weeks"}
 
 
-class When(NamedTuple):
+class SliceNames(NamedTuple):
     """The slices of a stream in words."""
 
     unit: str  # "docs", "call", "D", "W", "M", "Q" or "Y"
@@ -21,7 +21,7 @@ class When(NamedTuple):
     span: tuple[int, int] = (NEVER, NEVER)  # of the documents' own times, microseconds since 1970
 
     @classmethod
-    def of(cls, slice_by: Any, span: tuple[int, int]) -> When:
+    def of(cls, slice_by: Any, span: tuple[int, int]) -> SliceNames:
         """Of a tracker that slices so, and whose documents are from then to then."""
         return cls(*parse_width(slice_by), span)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bayou.data.errors import DataError
 from bayou.data.lines import STDIN
 from bayou.data.records import Options, format_of_name
-from bayou.data.streams.files import FORMATS, Files, Reading
+from bayou.data.streams.files import FORMATS, Files, ReadSettings
 from bayou.data.streams.folder import Folder
 from bayou.data.streams.items import Source
 from bayou.data.streams.redis import RedisSink, RedisSource
@@ -20,7 +20,7 @@ from bayou.data.streams.sql import SqlSink, SqlSource
 _REDIS = ("redis", "rediss", "unix")
 
 
-class Wanted(NamedTuple):
+class SourceSettings(NamedTuple):
     """How a source is read, whatever it is."""
 
     format: str | None = None
@@ -51,7 +51,7 @@ def split(address: str) -> tuple[str, str, str]:
     return scheme, url, name
 
 
-def open_source(addresses: Sequence[str], wanted: Wanted) -> Source:
+def open_source(addresses: Sequence[str], wanted: SourceSettings) -> Source:
     """The source of one address, or of several files."""
     if len(addresses) > 1:
         for address in addresses:
@@ -68,7 +68,7 @@ def open_source(addresses: Sequence[str], wanted: Wanted) -> Source:
     return Files([address], _reading([address], wanted))
 
 
-def _reading(paths: Sequence[str], wanted: Wanted) -> Reading:
+def _reading(paths: Sequence[str], wanted: SourceSettings) -> ReadSettings:
     """The format as given, told by the names, or JSON lines."""
     form = wanted.format
     if form is None:
@@ -76,7 +76,7 @@ def _reading(paths: Sequence[str], wanted: Wanted) -> Reading:
         if len(found) > 1:
             raise DataError(f"the files differ in format ({', '.join(sorted(found))})")
         form = found.pop()
-    return Reading(form, wanted.follow, *wanted.options)
+    return ReadSettings(form, wanted.follow, *wanted.options)
 
 
 def _form(path: str) -> str:
@@ -103,7 +103,7 @@ def open_sink(address: str) -> Sink:
     return StandardOutput() if place == STDIN else JsonLines(place)
 
 
-def patient(*places: Any, stopped: Any, told: Any) -> None:
+def share_retry_callbacks(*places: Any, stopped: Any, told: Any) -> None:
     """Let sources and sinks wait for their servers until somebody says stop."""
     for place in places:
         if hasattr(place, "patience"):

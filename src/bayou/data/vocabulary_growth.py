@@ -80,7 +80,7 @@ class VocabularyReport(NamedTuple):
     candidates: list[tuple[str, int]]  # those with most evidence
 
 
-class Account:
+class VocabularyAccount:
     """What is known of words in the vocabulary and out of it.
 
     Attributes
@@ -132,7 +132,7 @@ class Account:
             self.evidence //= 2
             self.mass //= 2
             self.strangers = {w: n // 2 for w, n in self.strangers.items() if n > 1}
-        keep, new = self._chosen(max_share * self.mass)
+        keep, new = self._choose_terms(max_share * self.mass)
         gone = np.setdiff1d(np.flatnonzero(self.evidence), keep, assume_unique=True).tolist()
         n_dropped = len(self.evidence) - len(keep)
         counts = np.array([self.strangers.pop(word) for word in new], np.int64)
@@ -143,7 +143,7 @@ class Account:
         self._forget()
         return Revision(keep, new) if len(new) or n_dropped else None
 
-    def _chosen(self, most: float) -> tuple[I64, tuple[str, ...]]:
+    def _choose_terms(self, most: float) -> tuple[I64, tuple[str, ...]]:
         """Terms that stay, and words that get a column."""
         able = [
             (-n, word)
@@ -193,7 +193,9 @@ class Account:
         return {"growth": asdict(self.growth), "dropped_tokens": self.dropped_tokens} | counts
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], given: Any, n_terms: int) -> Account:
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], given: Any, n_terms: int
+    ) -> VocabularyAccount:
         """The inverse of `arrays` and `figures`, for a vocabulary of so many terms."""
         try:
             growth = Growth(**given["growth"])
@@ -223,23 +225,23 @@ def _count(value: Any) -> int:
     return value
 
 
-def grown(vocabulary: Vocabulary, revision: Revision) -> Vocabulary:
+def revise_vocabulary(vocabulary: Vocabulary, revision: Revision) -> Vocabulary:
     """The vocabulary after a revision."""
     return vocabulary.revised(revision.keep.tolist(), revision.new)
 
 
-def opened(growth: Any, n_terms: int, first: Corpus | None) -> Account:
+def open_account(growth: Any, n_terms: int, first: Corpus | None) -> VocabularyAccount:
     """The account of a vocabulary that was chosen from the first documents, or of one that was found."""
     if not isinstance(growth, Growth):
         raise DataError(f"growth must be a bayou.data.Growth, got {growth!r:.80}")
     if first is None:
-        return Account(growth, np.full(n_terms, growth.min_docs, np.int64), 0)
+        return VocabularyAccount(growth, np.full(n_terms, growth.min_docs, np.int64), 0)
     met = np.bincount(first.counts.indices, minlength=n_terms)
-    return Account(growth, np.maximum(met, 1).astype(np.int64), first.n_docs)
+    return VocabularyAccount(growth, np.maximum(met, 1).astype(np.int64), first.n_docs)
 
 
 def report_of(
-    account: Account | None, n_terms: int, met: tuple[int, int], n: int
+    account: VocabularyAccount | None, n_terms: int, met: tuple[int, int], n: int
 ) -> VocabularyReport:
     """A report; ``met`` are tokens in the vocabulary and out of it."""
     share = met[1] / max(sum(met), 1)

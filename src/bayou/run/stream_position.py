@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from bayou.data.errors import DataError
 
 
-class Mark(NamedTuple):
+class StreamPosition(NamedTuple):
     """The end of a block."""
 
     position: dict[str, Any] | None
@@ -19,7 +19,9 @@ class Mark(NamedTuple):
     outputs: list[int | None]  # of the sinks, and of the dead letters
 
 
-def mark_of(manifest: Mapping[str, Any], settings: Mapping[str, Any], n_sinks: int) -> Mark:
+def position_of(
+    manifest: Mapping[str, Any], settings: Mapping[str, Any], n_sinks: int
+) -> StreamPosition:
     """The mark in a checkpoint, which must be of the same stream."""
     stream = manifest.get("stream")
     if not isinstance(stream, dict) or not isinstance(stream.get("settings"), dict):
@@ -33,7 +35,7 @@ def mark_of(manifest: Mapping[str, Any], settings: Mapping[str, Any], n_sinks: i
             "--state"
         )
     try:
-        mark = Mark(**stream["mark"])
+        mark = StreamPosition(**stream["mark"])
     except (KeyError, TypeError):
         raise DataError("the mark in the checkpoint is damaged; begin anew") from None
     if len(mark.outputs) != n_sinks:

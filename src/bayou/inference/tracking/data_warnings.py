@@ -15,7 +15,7 @@ FAR = 24  # slices without documents before the last one, at least
 def gap(slices: Slices, slice_by: Any) -> int:
     """Calendar slices from the last but one to the last."""
     width, starts = parse_width(slice_by), slices.start[-2:]
-    if not width.dated or len(starts) < 2:
+    if not width.is_dated or len(starts) < 2:
         return 0
     one, other = slice_numbers(starts.astype("datetime64[us]"), width).tolist()
     return int(other - one)

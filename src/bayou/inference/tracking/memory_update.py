@@ -10,12 +10,14 @@ from bayou.inference.lda import prior
 from bayou.inference.lda.arrays import F32, F64, topic_totals
 from bayou.inference.tracking import evidence
 from bayou.inference.tracking import prior as tracking
-from bayou.inference.tracking.memory import all_rows, blend, estimated_strength
-from bayou.inference.tracking.prior import Here
-from bayou.inference.tracking.state import State
+from bayou.inference.tracking.memory import all_rows, blend, estimate_strength
+from bayou.inference.tracking.prior import SliceDocuments
+from bayou.inference.tracking.state import TrackerState
 
 
-def begun(found: tracking.Found, rows: F32, here: Here, p: SimpleNamespace) -> F32:
+def first_memory(
+    found: tracking.SliceTopics, rows: F32, here: SliceDocuments, p: SimpleNamespace
+) -> F32:
     """The memory after the first slice: its counts, as distributions unless they are the scale.
 
     A topic without tokens is remembered as its prior has it, which is in ``rows``.
@@ -28,14 +30,14 @@ def begun(found: tracking.Found, rows: F32, here: Here, p: SimpleNamespace) -> F
     return np.where(totals > 0, counts, rows)
 
 
-def moved(
-    state: State,
-    found: tracking.Found,
-    here: Here,
-    judged: evidence.Judged,
+def update_memory(
+    state: TrackerState,
+    found: tracking.SliceTopics,
+    here: SliceDocuments,
+    judged: evidence.SliceEvidence,
     odds: tuple[F64, F64],
     p: SimpleNamespace,
-) -> State:
+) -> TrackerState:
     """The memory after a slice: m <- (1 - rho) m + rho (n + S m) / (N + S), and what is usual.
 
     The floor beta is left out of what is remembered: it would be added anew in every slice, and a topic
@@ -62,29 +64,35 @@ def moved(
     strength = state.strength
     if p.strength == "estimate" and tokens.sum() > 0:
         free, before = ~held, state.memory
-        strength = estimated_strength(here.spread(counts)[:, free], before[:, free], state.beta)
+        strength = estimate_strength(here.spread(counts)[:, free], before[:, free], state.beta)
     alpha = state.alpha
     if p.learn_alpha:
-        learned = prior.learned_alpha(alpha, found.doc_topic[:, :n_topics])
+        learned = prior.estimate_alpha(alpha, found.doc_topic[:, :n_topics])
         alpha = (1.0 - p.rho) * alpha + p.rho * learned
     state = state._replace(
-        memory=memory, past=past, rows=_reported(state, counts, here, judged, p),
+        memory=memory, past=past, rows=_slice_rows(state, counts, here, judged, p),
         doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=strength, alpha=alpha,
         step=state.step + 1, n_seen=state.n_seen + here.pairs.n_docs,
     )  # fmt: skip
     spared = 1.0 - float(tokens.sum()) / max(float(topic_totals(found.term_topic).sum()), 1e-12)
-    return evidence.usual(counted(state, here, p.rho), odds, p.rho, spared)
+    return evidence.usual(update_term_shares(state, here, p.rho), odds, p.rho, spared)
 
 
-def _reported(
-    state: State, counts: F32, here: Here, judged: evidence.Judged, p: SimpleNamespace
+def _slice_rows(
+    state: TrackerState,
+    counts: F32,
+    here: SliceDocuments,
+    judged: evidence.SliceEvidence,
+    p: SimpleNamespace,
 ) -> F32:
     """phi of the slice: counts and memory together.
 
     A strength that is given is that of the memory here too; otherwise each topic has what it has earned.
     """
     earned = p.strength is None and p.scale == "strength"
-    pull = evidence.pooled(state, judged, topic_totals(counts)) if earned else state.strength
+    pull = (
+        evidence.memory_weights(state, judged, topic_totals(counts)) if earned else state.strength
+    )
     held = np.arange(len(state.ids)) < state.n_fixed
     gain = np.ones(len(held))
     if p.fixed_strength is None:
@@ -93,7 +101,7 @@ def _reported(
     return all_rows(counts, here, state.memory, pull, state.beta, gain)
 
 
-def counted(state: State, here: Here, rho: float) -> State:
+def update_term_shares(state: TrackerState, here: SliceDocuments, rho: float) -> TrackerState:
     """Usual shares of terms among tokens and documents, and when each was met last."""
     pairs = here.pairs
     if not pairs.n_tokens:

@@ -12,7 +12,7 @@ _NUMBER = 20  # room for a permanent number
 _EVENTS = ("born", "split", "merged", "dormant", "revived", "dead")
 
 
-def shown_lives(data: TrackData) -> list[Tracked]:
+def lineage_topics(data: TrackData) -> list[Tracked]:
     """Topics of the lineage: those whose lives have events first, by when they were born."""
     eventful = {c.topic.id for c in data.changes if c.topic and c.kind in _EVENTS}
     order = sorted(data.topics, key=lambda t: (t.id not in eventful, -t.n_changes, t.id))

@@ -4,7 +4,7 @@ import numpy as np
 
 from bayou import Corpus, TopicTracker
 from bayou.data.calendar import NEVER
-from bayou.inference.tracking.own_time import own_words
+from bayou.inference.tracking.calendar_words import own_words
 
 
 def between(start, end):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayou.data.synthetic import sample_lda
-from bayou.inference.hdp import first_draws
+from bayou.inference.hdp import initial_topics
 from bayou.inference.lda import documents
 from bayou.run.shards import Workers
 
@@ -12,7 +12,9 @@ from bayou.run.shards import Workers
 def drawn(corpus, n_topics, seed=1, n_threads=1):
     pairs, tokens = documents.pairs_of(corpus.counts), documents.Tokens(*corpus.tokens())
     with Workers(n_threads) as workers:
-        return first_draws.drawn(pairs, tokens, corpus.n_terms, n_topics, 0.05, seed, workers.each)
+        return initial_topics.draw_initial_topics(
+            pairs, tokens, corpus.n_terms, n_topics, 0.05, seed, workers.each
+        )
 
 
 @pytest.mark.parametrize("n_topics", [4, 30])  # several documents a topic, and few
@@ -39,7 +41,8 @@ def test_threads_and_seeds():
 
 def test_the_length_of_a_document_is_of_those_that_have_words():
     tokens = documents.Tokens(np.array([0, 4, 4, 6]), np.zeros(6, np.int32))
-    assert first_draws.mean_length(tokens) == 3.0
+    assert initial_topics.mean_length(tokens) == 3.0
     assert (
-        first_draws.mean_length(documents.Tokens(np.zeros(3, np.int64), np.zeros(0, np.int32))) == 0
+        initial_topics.mean_length(documents.Tokens(np.zeros(3, np.int64), np.zeros(0, np.int32)))
+        == 0
     )

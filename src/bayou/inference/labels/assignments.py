@@ -20,7 +20,7 @@ from bayou.kernels.labels import sweep as label_sweep
 CELL_COST = 4.0  # nanoseconds that a label of a pair takes, about
 
 
-class Prior(NamedTuple):
+class LabelPrior(NamedTuple):
     """Priors of a labelled model, in the order kernels take them."""
 
     beta: F64  # of a term in each label
@@ -31,7 +31,7 @@ class Prior(NamedTuple):
     greedy: bool  # labels of a document are equally likely
 
 
-class Data(NamedTuple):
+class LabelData(NamedTuple):
     """Documents that have labels, as kernels read them."""
 
     pairs: Pairs
@@ -75,7 +75,7 @@ class Data(NamedTuple):
         return csr_array((cells, self.cell_labels, self.cell_ptr), shape=shape)
 
 
-def allowed(indicator: csr_array, known: NDArray[np.bool_], n_free: int) -> csr_array:
+def allowed_labels(indicator: csr_array, known: NDArray[np.bool_], n_free: int) -> csr_array:
     """The labels each document may use: its own and the free topics; where nothing is known, all of them.
 
     Without free topics a document of which nothing is known, or that has no label, has nothing to learn from.
@@ -98,12 +98,12 @@ def allowed(indicator: csr_array, known: NDArray[np.bool_], n_free: int) -> csr_
     return csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n_docs, n_all))
 
 
-def own(indicator: csr_array) -> csr_array:
+def own_labels(indicator: csr_array) -> csr_array:
     """The labels of each document and nothing else."""
-    return allowed(indicator, np.ones(indicator.shape[0], bool), 0)
+    return allowed_labels(indicator, np.ones(indicator.shape[0], bool), 0)
 
 
-def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None) -> Data:
+def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None) -> LabelData:
     """Lay out the documents that have labels; ``given`` (terms, labels) is what cells hold from the start."""
     docs = np.flatnonzero(np.diff(labels.indptr) > 0)
     pairs = documents.select(documents.pairs_of(counts), docs)
@@ -117,7 +117,7 @@ def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None
     pattern = csr_array(meet.T @ mine.astype(np.float32))
     pattern.data[:] = 0.0
     if given is not None:
-        pattern = _joined(pattern, given)
+        pattern = _join_cells(pattern, given)
     pattern.sort_indices()
     by_term = documents.index_pairs(pairs, 0, len(docs), n_terms)
     n_each = np.diff(mine.indptr).astype(np.int64)
@@ -133,13 +133,13 @@ def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None
     )  # fmt: skip
     times = np.rint(pairs.counts).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(times)]).astype(np.int64)
-    return Data(
+    return LabelData(
         pairs, docs, ends[pairs.indptr], label_ptr, label_ids, first, slots,
         by_term, cell_ptr, cell_labels, pattern.data.astype(np.float32), labels.shape[1], times,
     )  # fmt: skip
 
 
-def _joined(pattern: csr_array, given: csr_array) -> csr_array:
+def _join_cells(pattern: csr_array, given: csr_array) -> csr_array:
     """Cells of both, with the values of ``given``; cells of zero stay."""
     coo, more = pattern.tocoo(), given.tocoo()
     n = pattern.shape[1]
@@ -150,7 +150,7 @@ def _joined(pattern: csr_array, given: csr_array) -> csr_array:
     return csr_array((values[where], (cells % n).astype(np.int32), indptr), shape=pattern.shape)
 
 
-class Chain(NamedTuple):
+class LabelChain(NamedTuple):
     """Where the sampler of one chain is."""
 
     z: I32  # place of each token's label among the labels of its document
@@ -159,22 +159,24 @@ class Chain(NamedTuple):
     totals: F64  # n_y
 
 
-def start_chain(data: Data, seed: int) -> I32:
+def start_chain(data: LabelData, seed: int) -> I32:
     """Labels at random, of every token its place among the labels of the document."""
     z = np.zeros(int(data.token_ptr[-1]), np.int32)
     label_sweep.start_labels(z, data.whole, seed)
     return z
 
 
-def chain_counts(z: I32, kept: F32, data: Data, prior: Prior) -> Chain:
+def chain_counts(z: I32, kept: F32, data: LabelData, prior: LabelPrior) -> LabelChain:
     """Counts that follow from the labels of tokens."""
     cells, totals = data.start.copy(), np.zeros(data.n_labels)
     label_sweep.count_labels(cells, z, data.whole, prior.gain)
     label_sweep.label_totals(totals, cells, data.cell_labels)
-    return Chain(z, kept, cells, totals)
+    return LabelChain(z, kept, cells, totals)
 
 
-def draw(chain: Chain, data: Data, prior: Prior, seed: int, sweep: int, keep: bool) -> None:
+def draw(
+    chain: LabelChain, data: LabelData, prior: LabelPrior, seed: int, sweep: int, keep: bool
+) -> None:
     """One Gibbs sweep, in place; a sweep that is kept adds to the expected counts."""
     kept = chain.kept if keep else chain.kept[:0]
     label_sweep.gibbs_labels(
@@ -182,7 +184,7 @@ def draw(chain: Chain, data: Data, prior: Prior, seed: int, sweep: int, keep: bo
     )
 
 
-class Soft(NamedTuple):
+class SoftAssignments(NamedTuple):
     """Where CVB0 is: it has no chance in it."""
 
     share: F32  # gamma of each (pair, label of the document)
@@ -190,7 +192,7 @@ class Soft(NamedTuple):
     totals: F64
 
 
-def start_soft(data: Data, n_labels: int, seed: int, each: Each) -> F32:
+def start_soft(data: LabelData, n_labels: int, seed: int, each: Each) -> F32:
     """Every label of a document equally likely for its tokens, free topics nearly so."""
     share = np.empty(int(data.first[-1]), np.float32)
 
@@ -201,14 +203,14 @@ def start_soft(data: Data, n_labels: int, seed: int, each: Each) -> F32:
     return share
 
 
-def soft_counts(share: F32, data: Data, prior: Prior, each: Each) -> Soft:
+def soft_counts(share: F32, data: LabelData, prior: LabelPrior, each: Each) -> SoftAssignments:
     """Expected counts that follow from the shares."""
-    soft = Soft(share, data.start.copy(), np.zeros(data.n_labels))
+    soft = SoftAssignments(share, data.start.copy(), np.zeros(data.n_labels))
     _count(soft, data, prior, each)
     return soft
 
 
-def step_soft(soft: Soft, data: Data, prior: Prior, each: Each) -> float:
+def step_soft(soft: SoftAssignments, data: LabelData, prior: LabelPrior, each: Each) -> float:
     """One step of CVB0, in place; gives the share of a token's probability that moved, on average."""
     before, docs = soft.share.copy(), data.soft
 
@@ -221,7 +223,7 @@ def step_soft(soft: Soft, data: Data, prior: Prior, each: Each) -> float:
     return 0.5 * moved / max(len(data.pairs.terms), 1)
 
 
-def _count(soft: Soft, data: Data, prior: Prior, each: Each) -> None:
+def _count(soft: SoftAssignments, data: LabelData, prior: LabelPrior, each: Each) -> None:
     docs, by_term = data.soft, tuple(data.by_term)
 
     def work(lo: int, hi: int) -> None:
