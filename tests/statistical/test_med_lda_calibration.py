@@ -1,7 +1,7 @@
 """Is the posterior that the chain draws from the posterior of its story?
 
 Only the logistic loss with c = 1 is a likelihood of the labels, p(y | f) = 1 / (1 + exp(-y f)); the hinge is
-not normalised over y, so ranks of a truth mean nothing there (`tests/inference/margin/test_margin.py` enumerates).
+not normalised over y, so ranks of a truth mean nothing there (`test_margin.py` enumerates).
 """
 
 import numpy as np
