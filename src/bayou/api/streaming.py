@@ -116,7 +116,7 @@ class Streaming(Base):
     def _learn(self, p: Any, cut: Cut, take: Take, *, whole: bool) -> None:
         """Learn mini-batch after mini-batch until the end or, in `fit`, until a callback stops it."""
         later = p if self.algorithm.later is None else self.algorithm.later(p)
-        title = type(self).__name__
+        title, callbacks = type(self).__name__, self._callbacks()
         self.state_ = getattr(self, "state_", None)
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, title) as bar:
 
@@ -129,7 +129,7 @@ class Streaming(Base):
                 return state
 
             batches.run(
-                self.state_, cut, learn, p.phase, callbacks=[*bar, *self._callbacks()],
+                self.state_, cut, learn, p.phase, callbacks=[*bar, *callbacks],
                 max_time=self.max_time, whole=whole,
             )  # fmt: skip
         self.n_iter_ = 0 if self.state_ is None else self.state_.step

@@ -218,9 +218,7 @@ def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[s
 
 
 def _refuse(name: str) -> None:
-    raise ModelFileError(
-        f"the file's array {name!r} is missing or does not fit the others"
-    )
+    raise ModelFileError(f"the file's array {name!r} is missing or does not fit the others")
 
 
 def _impossible(name: str) -> None:
