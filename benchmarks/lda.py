@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ import numpy as np
 
 from bayou import LDA, Corpus, OnlineLDA
 from bayou.inference.lda import arrays, documents, fast, fold_in, sampler, schedule
-from bayou.models.lda import prepared
 from bayou.results.posterior import proportions
 from bayou.run.shards import Workers
 from corpora import Bench, load
@@ -121,10 +121,13 @@ def run_tomotopy(bench: Bench, n_topics: int, seed: int, sweeps: int, every: int
 def run_fast(bench: Bench, n_topics: int, seed: int) -> Curve:
     """What `LDA(inference="fast")` does, with a look at the topics after each pass."""
     curve = Curve(bench, n_topics)
-    p = LDA(n_topics=n_topics, beta=BETA)._parameters()
+    plan = partial(schedule.make_schedule, n_topics, n_sweeps=None, tol=5e-4, learn=(False, False))
+    pairs = documents.pairs_of(bench.train.counts)
     with Workers(1) as workers:
         begun = cpu()
-        setup = prepared(bench.train, p, seed, workers.each)
+        setup = fast.make_setup(
+            pairs, (bench.train.n_terms, n_topics), plan, BETA, seed, workers.each
+        )
         state = fast.start(setup, curve.alpha, BETA)
         spent = cpu() - begun
         while state.phase != fast.DONE:

@@ -374,7 +374,7 @@ def test_a_checkpoint_with_impossible_numbers_is_refused(inference, tmp_path):
         forged.append({"state.doc_topic": arrays["state.doc_topic"][:-1]})
     for other in forged:
         container.save(path, arrays | other, manifest)
-        with pytest.raises(ModelFileError, match="impossible numbers; begin again"):
+        with pytest.raises(ModelFileError, match="cannot be used"):
             LDA(**shared).fit(CORPUS, checkpoint=path)
 
 

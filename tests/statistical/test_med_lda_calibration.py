@@ -1,8 +1,7 @@
 """Is the posterior that the chain draws from the posterior of its story?
 
 Only the logistic loss with c = 1 is a likelihood of the labels, p(y | f) = 1 / (1 + exp(-y f)); the hinge is
-not normalised over y, so ranks of a truth mean nothing there (`tests/inference/margin/test_margin.py`
-enumerates).
+not normalised over y, so ranks of a truth mean nothing there (`test_margin.py` enumerates).
 """
 
 import numpy as np
@@ -38,7 +37,7 @@ def test_ranks_of_the_truth_are_uniform(light):
         f = margin.zbar_of(z, rho, indptr, len(ALPHA)) @ eta.T
         y = np.where(rng.random(f.shape) < expit(f), 1.0, -1.0)
         task = ("logistic", np.ones(y.shape), 0.0, y, VARIANCE)
-        chain, prior = margin.chain(corpus, task, light=light), parts.MarginPrior(ALPHA, BETA)
+        chain, prior = margin.chain(corpus, task, light=light), parts.Prior(ALPHA, BETA)
         state, draws = parts.start(chain, prior, seed, margin.serial), []
         for step in range(60 + 10 * n_draws):
             state = parts.sweep(state, chain, prior, seed, margin.serial)

@@ -1,12 +1,12 @@
-"""The base of every model: parameters, the door, files. It knows neither topics nor mathematics."""
+"""The base of every model: parameters, input checks, seed and model files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayou._version import __version__
+from bayou.api import params
+from bayou.api.params import param
 from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame, move_columns, refuse_texts
@@ -28,42 +30,48 @@ E = TypeVar("E", bound="Estimator")
 _MOST_TOKENS = 1e18  # kernels work in single precision; larger sums would turn into infinity there
 
 
-def runtime(default: Any) -> Any:
-    """A field about one run of the training; model files leave it out.
+class Saved(NamedTuple):
+    """One part of a model file: how a model is written to arrays, and read back from them."""
 
-    Threads and progress never change what is learned. `max_time` and callbacks can, by ending it early.
-    """
-    return field(default=default, metadata={"runtime": True})
+    pack: Callable[[Any], dict[str, NDArray[Any]]]
+    unpack: Callable[[Any, Mapping[str, NDArray[Any]]], None]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):
-    """What every model has in common, with topics (`TopicEstimator`) or without.
+    """What every model has in common. Result mixins (`Topics`, `Classifier`, ...) add what users read.
+
+    A model declares its parameters with `params.param` and what its file holds as `saved`. Rules about
+    several parameters extend `check_params`.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary or None
     n_iter_ : int
-        Passes over the data that were made.
+        Number of passes over the data.
     seed_ : int
-        What `random_state` came to.
+        The integer that `random_state` was resolved to.
     """
 
     random_state: Any = None
-    max_time: float | None = runtime(None)
-    n_threads: int | None = runtime(None)
-    progress: bool = runtime(False)
-    callbacks: Callback | Sequence[Callback] | None = runtime(None)
+    max_time: float | None = param(None, gt=0.0, runtime=True)
+    n_threads: int | None = param(None, ge=1, also=(-1,), runtime=True)
+    progress: bool = param(False, runtime=True)
+    callbacks: Callback | Sequence[Callback] | None = param(None, runtime=True)
+
+    saved: ClassVar[tuple[Saved, ...]] = ()  # what a model file holds
 
     kinds: ClassVar[dict[str, type[Estimator]]] = {}
-    meets_labels: ClassVar[bool] = False  # whether `partial_fit` takes labels it was not told of
+    meets_labels: ClassVar[bool] = (
+        False  # whether `partial_fit` accepts labels that were not announced
+    )
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not abstract and not cls.__name__.startswith("_"):
             Estimator.kinds[cls.__name__] = cls
 
-    # -- the door ------------------------------------------------------------------------------
+    # -- input checks --------------------------------------------------------------------------
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
         """Check what came in and give it the canonical form."""
@@ -147,7 +155,12 @@ class Estimator(BaseEstimator):
 
     def _checked_parameters(self) -> SimpleNamespace:
         """The parameters, or an error about the first that cannot be meant; models add their own."""
+        self.check_params()
         return self._parameters()
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed. Models add rules about several at once."""
+        params.check(self)
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once a fit."""
@@ -189,22 +202,23 @@ class Estimator(BaseEstimator):
         container.save(path, self._payload(), self._manifest("model"))
 
     def _payload(self) -> dict[str, NDArray[Any]]:
-        """What a model file holds; a model gives its own arrays."""
-        raise TypeError(f"{type(self).__name__} does not say what its file holds")
+        """The arrays of a model file: those of every part in `saved`."""
+        return {name: array for part in self.saved for name, array in part.pack(self).items()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `_payload` gave."""
-        raise TypeError(f"{type(self).__name__} does not say how it is read from a file")
+        """Read back what `_payload` wrote."""
+        for part in self.saved:
+            part.unpack(self, arrays)
 
     def _n_columns(self) -> int:
-        """How many columns the arrays that were learned are made for."""
-        raise TypeError(f"{type(self).__name__} does not say what it was fitted on")
+        """Number of terms of the arrays; the parts of a file are checked against `n_features_in_`."""
+        return self.n_features_in_
 
     def _manifest(self, kind: str) -> dict[str, Any]:
         kept = {
             f.name: _jsonable(f.name, getattr(self, f.name))
             for f in self._fields()
-            if not f.metadata.get("runtime")
+            if not params.is_runtime(f)
         }
         learned = {
             "seed": self.seed_,

@@ -20,106 +20,126 @@ theta and phi are integrated out. Four inferences of the same posterior:
 
 from __future__ import annotations
 
-import math
-import os
 import time
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.topic_estimator import TopicEstimator
-from bayou.data.checks import check_parameters, number, one_of, whole
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param, settings
+from bayou.api.topics import POSTERIOR, Topics
+from bayou.api.training import Path, Training, score_of, training
+from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
-from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array, Number
 from bayou.inference.lda import arrays, documents, fast, prior, sampler, schedule
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
-from bayou.inference.lda.documents import Pairs
-from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.spectral import solve
-from bayou.metrics.likelihood import completion_halves
+from bayou.inference.spectral import solve as spectral
 from bayou.results.posterior import Posterior
-from bayou.run import checkpoint as checkpoints
-from bayou.run import loop
-from bayou.run.loop import Callback, Info
-from bayou.run.shards import Workers
+from bayou.run.loop import Info
 
+INFERENCES, STARTS = ("fast", "gibbs", "snapshot", "mh"), ("random", "fast", "spectral")
 CHECK = 10  # sweeps between two scores of a sampler
 APART = 5  # sweeps between two that are kept
-SWEEPS = 200  # of a sampler, unless told
+SWEEPS = 200  # default number of sweeps of a sampler
+
+Begin = tuple[F32, F64, float]  # rows, alpha and beta of the topics that a sampler starts from
+
+
+class Settings(NamedTuple):
+    """The parameters of one `fit`."""
+
+    n_topics: int
+    alpha: F64
+    beta: float
+    inference: str
+    start: str
+    n_sweeps: int | None
+    burn_in: int | None
+    n_draws: int
+    learn_alpha: bool
+    learn_beta: bool
+    tol: float
 
 
 class State(NamedTuple):
-    """A sampler's chain. The fast inference has its own (`fast.FastState`)."""
+    """The chain of a sampler. The fast inference has its own (`fast.FastState`)."""
 
     step: int
-    tokens: U16  # tokens x (1 + proposals): topic, then proposals
-    term_topic: F32  # n_vk; live for gibbs, else as of the last sweep that was scored or kept
-    alpha: F64
-    beta: float
-    kept: F32  # sum of n_vk over kept sweeps, no rows before the first
+    tokens: Annotated[U16, Array("tokens", "columns", below="topics")]  # topic, then proposals
+    term_topic: Annotated[
+        F32, Array("terms", "topics")
+    ]  # n_vk; as of the last scored or kept sweep
+    alpha: Annotated[F64, Array("topics", gt=0.0)]
+    beta: Annotated[float, Number(gt=0.0)]
+    kept: Annotated[F32, Array(("terms", 0), "topics")]  # sum of n_vk over kept sweeps
     n_kept: int
-    draws: F32  # topics drawn at the last kept sweeps, draws x terms x topics
-    burnt: int  # the sweep at which burn-in was over, -1 before
-    scores: F64  # ln p(w, z) per token
-    score_steps: I64
+    draws: Annotated[F32, Array("draws", "terms", "topics")]  # topics drawn at the last kept sweeps
+    burnt: Annotated[int, Number(ge=-1)]  # the sweep that ended burn-in, -1 before
+    scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # ln p(w, z) per token
+    score_steps: Annotated[I64, Array("scores")]
 
 
-def init(
-    chain: sampler.SamplerChain, p: SimpleNamespace, each: Each, begin: Posterior | None
-) -> State:
+def init(chain: sampler.SamplerChain, p: Settings, begin: Begin | None, each: Each) -> State:
     """Tokens at random topics, or at topics drawn from a point estimate."""
     n_proposals = sampler.N_PROPOSALS if p.inference == "mh" else 0
-    alpha, beta = resolve_alpha(p.alpha, p.n_topics), float(p.beta)
     if begin is None:
         tokens = sampler.start(chain, p.n_topics, n_proposals, each)
+        alpha, beta = p.alpha, p.beta
     else:
-        tokens = sampler.start_from_topics(chain, begin.rows, begin.alpha, n_proposals, each)
-        alpha, beta = begin.alpha, begin.beta
+        rows, alpha, beta = begin
+        tokens = sampler.start_from_topics(chain, rows, alpha, n_proposals, each)
     counts = sampler.count_terms(tokens, chain, p.n_topics, each)
-    none = np.zeros((0, p.n_topics), np.float32)
-    no_draws = np.zeros((0, chain.n_terms, p.n_topics), np.float32)
-    burnt = 0 if p.burn_in == 0 else -1
     return State(
-        0, tokens, counts, alpha, beta, none, 0, no_draws, burnt, np.zeros(0), np.zeros(0, np.int64)
-    )
+        step=0, tokens=tokens, term_topic=counts, alpha=alpha, beta=beta,
+        kept=np.zeros((0, p.n_topics), np.float32), n_kept=0,
+        draws=np.zeros((0, chain.n_terms, p.n_topics), np.float32),
+        burnt=0 if p.burn_in == 0 else -1, scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+    )  # fmt: skip
 
 
-def sweep(state: State, p: SimpleNamespace, chain: sampler.SamplerChain, each: Each) -> State:
-    """One sweep over all tokens; after burn-in some are kept, and now and then one is scored."""
-    counts, both, step = state.term_topic, (state.alpha, state.beta), state.step + 1
+def sweep(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
+    """Draw the topic of every token once; keep and score some of the sweeps after burn-in."""
+    counts, step = state.term_topic, state.step + 1
     if p.inference == "gibbs":
-        sampler.gibbs(state.tokens, counts, chain, *both, step)
+        sampler.gibbs(state.tokens, counts, chain, state.alpha, state.beta, step)
     elif p.inference == "snapshot":
-        sampler.snapshot(state.tokens, chain, *both, step, each)
+        sampler.snapshot(state.tokens, chain, state.alpha, state.beta, step, each)
     else:
-        sampler.metropolis(state.tokens, chain, *both, step, each)
+        sampler.metropolis(state.tokens, chain, state.alpha, state.beta, step, each)
     last = step == (p.n_sweeps or SWEEPS)
-    check = step % CHECK == 0 or last or step == p.burn_in
-    keep = state.burnt >= 0 and ((step - state.burnt) % APART == 0 or last)
-    if p.inference != "gibbs" and (check or keep):
+    is_scored = step % CHECK == 0 or last or step == p.burn_in
+    is_kept = state.burnt >= 0 and ((step - state.burnt) % APART == 0 or last)
+    if p.inference != "gibbs" and (is_scored or is_kept):
         counts[:] = 0.0
         sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
     state = state._replace(step=step)
-    if keep:
-        kept = counts.copy() if state.n_kept == 0 else state.kept + counts
-        state = state._replace(kept=kept, n_kept=state.n_kept + 1)
-        if p.n_draws:
-            drawn = sampler.draw_topics(counts, state.beta, chain.seed, step, each)
-            older = state.draws[max(len(state.draws) - p.n_draws + 1, 0) :]
-            state = state._replace(draws=np.concatenate([older, drawn[None]]))
-    return _checked(state, p, chain, each) if check else state
+    if is_kept:
+        state = _keep(state, chain, p, each)
+    return _score(state, chain, p, each) if is_scored else state
 
 
-def _checked(state: State, p: SimpleNamespace, chain: sampler.SamplerChain, each: Each) -> State:
-    """Score the state, learn the priors, and see whether burn-in is over.
+def _keep(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
+    """Add the counts of this sweep to the average, and draw topics if any are asked for."""
+    counts = state.term_topic
+    kept = counts.copy() if state.n_kept == 0 else state.kept + counts
+    state = state._replace(kept=kept, n_kept=state.n_kept + 1)
+    if not p.n_draws:
+        return state
+    drawn = sampler.draw_topics(counts, state.beta, chain.seed, state.step, each)
+    older = state.draws[max(len(state.draws) - p.n_draws + 1, 0) :]
+    return state._replace(draws=np.concatenate([older, drawn[None]]))
 
-    It is over after `burn_in` sweeps or, where that was left open, when the scores have come to
-    rest, after half of all sweeps at the latest.
+
+def _score(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
+    """Score the state, estimate the priors, and decide whether burn-in is over.
+
+    Burn-in ends after `burn_in` sweeps or, if that is None, when the scores no longer rise, after half of
+    all sweeps at the latest.
     """
     value = sampler.log_joint(state.tokens, state.term_topic, chain, state.alpha, state.beta)
     scores, steps = np.append(state.scores, value), np.append(state.score_steps, state.step)
@@ -135,8 +155,8 @@ def _checked(state: State, p: SimpleNamespace, chain: sampler.SamplerChain, each
     return state._replace(burnt=state.step) if over and state.burnt < 0 else state
 
 
-def done(state: State, p: SimpleNamespace) -> bool:
-    """Whether all sweeps were made, or after an early end of burn-in as many again (50 at least)."""
+def is_done(state: State, p: Settings) -> bool:
+    """Whether all sweeps are made, or after an early end of burn-in as many again (at least 50)."""
     if state.step >= (p.n_sweeps or SWEEPS):
         return True
     early = p.burn_in is None and state.burnt >= 0
@@ -144,9 +164,9 @@ def done(state: State, p: SimpleNamespace) -> bool:
 
 
 def posterior(
-    term_topic: F32, state: State | fast.FastState, corpus: Corpus, each: Each
+    term_topic: F32, state: State | fast.FastState, vocabulary: Any, each: Each
 ) -> Posterior:
-    """Topics from counts, with what prediction and reports need."""
+    """Topics from counts: phi_vk = (n_vk + beta) / (n_k + V beta)."""
     return Posterior(
         draws=state.draws if isinstance(state, State) and len(state.draws) else None,
         rows=arrays.topic_rows(term_topic, state.beta, each),
@@ -155,12 +175,12 @@ def posterior(
         topic_tokens=arrays.topic_totals(term_topic),
         scores=state.scores,
         score_steps=state.score_steps,
-        vocabulary=corpus.vocabulary,
+        vocabulary=vocabulary,
     )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LDA(TopicEstimator):
+class LDA(Topics, Estimator):
     """Latent Dirichlet allocation on a corpus that fits in memory.
 
     Parameters
@@ -217,25 +237,22 @@ class LDA(TopicEstimator):
     ((200, 3), (3, 30))
     """
 
-    n_topics: int = 50
+    n_topics: int = param(50, ge=1, le=MAX_TOPICS)
     alpha: float | ArrayLike | None = None
-    beta: float = 0.01
-    inference: str = "fast"
-    start: str = "random"
-    n_sweeps: int | None = None
-    burn_in: int | None = None
-    n_draws: int = 0
+    beta: float = param(0.01, gt=0.0)
+    inference: str = param("fast", choices=INFERENCES)
+    start: str = param("random", choices=STARTS)
+    n_sweeps: int | None = param(None, ge=1)
+    burn_in: int | None = param(None, ge=0)
+    n_draws: int = param(0, ge=0)
     learn_alpha: bool = False
     learn_beta: bool = False
-    tol: float = 5e-4
+    tol: float = param(5e-4, ge=0.0)
+
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR,)
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        self, X: Any, y: Any = None, *, checkpoint: Path | None = None, checkpoint_every: int = 10
     ) -> Self:
         """Learn topics from documents.
 
@@ -245,206 +262,112 @@ class LDA(TopicEstimator):
             Fractional counts are weights for the fast inference; samplers round them.
         y : ignored
         checkpoint : path, optional
-            Training is written there every `checkpoint_every` passes and when a callback or
-            `max_time` stops it, and goes on from there if the file exists: the result is that of an
-            uninterrupted run, bit for bit.
+            File for training state, written every `checkpoint_every` passes and when a callback or `max_time`
+            stops training. If it exists, training resumes. The result equals that of an uninterrupted run.
         """
-        p = self._checked_parameters()
-        whole("checkpoint_every", checkpoint_every, 1)
-        if checkpoint is not None and self.random_state is None:
-            raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
+        p = self.resolve()
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
-        saved = checkpoints.Saver(checkpoint, checkpoint_every, lambda: self._describe(corpus))
-        with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, "LDA") as bar:
-            callbacks = [*bar, *self._callbacks()]
-            if p.inference == "fast":
-                self.posterior_, self.n_iter_ = self._fit_fast(
-                    corpus, p, callbacks, saved, workers.each
-                )
-            else:
-                self._fit_chain(corpus, p, callbacks, saved, workers.each)
+        counts = corpus.counts
+        data = (counts.indptr, counts.indices, counts.data)
+        with training(self, lambda: data, checkpoint, checkpoint_every) as run:
+            fit = self._fit_fast if p.inference == "fast" else self._fit_chain
+            self.posterior_, self.n_iter_ = fit(corpus, p, run)
         return self
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        check_parameters(p, ("n_topics", "n_sweeps"), ("beta", "max_time"))
-        resolve_alpha(p.alpha, p.n_topics)
-        one_of("inference", p.inference, ("fast", "gibbs", "snapshot", "mh"))
-        one_of("start", p.start, ("random", "fast", "spectral"))
-        whole("n_draws", p.n_draws, 0)
-        if p.inference == "fast" and (p.start == "fast" or p.burn_in is not None or p.n_draws):
+    def resolve(self) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        alpha = prior.resolve_alpha(self.alpha, self.n_topics)
+        return settings(Settings, self, alpha=alpha, beta=float(self.beta))
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        prior.resolve_alpha(self.alpha, self.n_topics)
+        if self.inference == "fast" and (
+            self.start == "fast" or self.burn_in is not None or self.n_draws
+        ):
             raise ValueError(
                 "start='fast', burn_in and n_draws belong to the samplers; leave them out with 'fast'"
             )
-        number("tol", p.tol, 0.0)
-        if p.burn_in is not None:
-            whole("burn_in", p.burn_in, 0)
-            if p.burn_in >= (p.n_sweeps or SWEEPS):
-                raise ValueError(
-                    f"burn_in must be under n_sweeps = {p.n_sweeps or SWEEPS}; got {p.burn_in!r}"
-                )
-        return p
+        if self.burn_in is not None and self.burn_in >= (self.n_sweeps or SWEEPS):
+            raise ValueError(
+                f"burn_in must be under n_sweeps = {self.n_sweeps or SWEEPS}; got {self.burn_in!r}"
+            )
 
     def _fit_fast(
-        self,
-        corpus: Corpus,
-        p: SimpleNamespace,
-        callbacks: list[Callback],
-        saved: checkpoints.Saver,
-        each: Each,
+        self, corpus: Corpus, p: Settings, run: Training, *, final: bool = True
     ) -> tuple[Posterior, int]:
-        setup = prepared(corpus, p, self.seed_, each)
-        sizes = setup.pairs.n_docs, round(setup.pairs.n_tokens), 0
-        begin = self._resumed(fast.FastState, corpus, saved, sizes)
-        if begin is None:
-            given = _spectral_counts(setup.pairs, corpus.n_terms, p, self.seed_)
-            begin = fast.start(setup, resolve_alpha(p.alpha, p.n_topics), float(p.beta), given)
-        state = begin
+        """The point estimate (`inference.lda.fast`)."""
+        learn, pairs = (p.learn_alpha, p.learn_beta), documents.pairs_of(corpus.counts)
+        plan = partial(
+            schedule.make_schedule, p.n_topics, n_sweeps=p.n_sweeps, tol=p.tol, learn=learn
+        )
+        shape = corpus.n_terms, p.n_topics
+        setup = fast.make_setup(pairs, shape, plan, p.beta, self.seed_, run.each)
         most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
+
+        def begin() -> fast.FastState:
+            given = None
+            if p.start == "spectral":
+                given = spectral.lda_start(setup.pairs, corpus.n_terms, p.n_topics, self.seed_)
+            return fast.start(setup, p.alpha, p.beta, given)
 
         def step(state: fast.FastState) -> tuple[fast.FastState, Info | None]:
             if state.phase == fast.DONE:
                 return state, None
             phase = fast.PHASES[state.phase]
-            return _told(fast.advance(state, setup), most, phase)
+            state = fast.advance(state, setup)
+            return state, Info(state.step, max(most, state.step), phase, score_of(state), 0.0)
 
-        state = loop.run(
-            state, step, callbacks=callbacks, after=saved.after, stopped=saved.save_on_stop,
-            max_time=p.max_time,
-        )  # fmt: skip
+        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "docs": setup.pairs.n_docs}
+        dims["tokens"] = round(setup.pairs.n_tokens)
+        state = run.run(fast.FastState, begin, step, dims=dims, final=final)
         counts, alpha, beta = fast.answer(state, setup)
         state = state._replace(alpha=alpha, beta=beta)
-        return posterior(counts, state, corpus, each), state.step
+        return posterior(counts, state, corpus.vocabulary, run.each), state.step
 
-    def _fit_chain(
-        self,
-        corpus: Corpus,
-        p: SimpleNamespace,
-        callbacks: list[Callback],
-        saved: checkpoints.Saver,
-        each: Each,
-    ) -> None:
-        begun = time.monotonic()
-        chain = sampler.make_chain(documents.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
-        n_tokens = len(chain.tokens.terms)
-        state = self._resumed(State, corpus, saved, (0, n_tokens, n_tokens))
-        if state is None:
-            begin = None
-            if p.start == "spectral":
-                begin = _spectral_posterior(corpus, p, self.seed_, each)
-            elif p.start == "fast":
-                first = SimpleNamespace(**{**vars(p), "inference": "fast", "n_sweeps": None})
-                begin, _ = self._fit_fast(corpus, first, [], checkpoints.Saver(), each)
-            state = init(chain, p, each, begin)
-        n_sweeps = p.n_sweeps or SWEEPS
+    def _fit_chain(self, corpus: Corpus, p: Settings, run: Training) -> tuple[Posterior, int]:
+        """Sweeps of a sampler, and the average of those that are kept."""
+        started = time.monotonic()
+        tokens = documents.Tokens(*corpus.tokens())
+        chain = sampler.make_chain(tokens, corpus.n_terms, self.seed_)
+        most = p.n_sweeps or SWEEPS
+
+        def begin() -> State:
+            state = init(chain, p, self._start_topics(corpus, p, run), run.each)
+            if run.max_time is not None:
+                run.max_time -= time.monotonic() - started
+            return state
 
         def step(state: State) -> tuple[State, Info | None]:
-            if done(state, p):
+            if is_done(state, p):
                 return state, None
-            return _told(sweep(state, p, chain, each), n_sweeps, p.inference)
+            state = sweep(state, chain, p, run.each)
+            return state, Info(state.step, most, p.inference, score_of(state), 0.0)
 
-        left = None if p.max_time is None else p.max_time - (time.monotonic() - begun)
-        state = loop.run(
-            state,
-            step,
-            callbacks=callbacks,
-            after=saved.after,
-            stopped=saved.save_on_stop,
-            max_time=left,
-        )
-        counts = sampler.count_terms(state.tokens, chain, p.n_topics, each)
+        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "tokens": len(tokens.terms)}
+        state = run.run(State, begin, step, dims=dims)
+        counts = sampler.count_terms(state.tokens, chain, p.n_topics, run.each)
         if state.n_kept:
             counts = state.kept / np.float32(state.n_kept)
-        self.posterior_ = posterior(counts, state, corpus, each)
-        self.n_iter_ = state.step
+        return posterior(counts, state, corpus.vocabulary, run.each), state.step
+
+    def _start_topics(self, corpus: Corpus, p: Settings, run: Training) -> Begin | None:
+        """The topics that a sampler starts from; None starts at random."""
+        if p.start == "fast":
+            first = p._replace(inference="fast", start="random", n_sweeps=None)
+            found = self._fit_fast(corpus, first, run, final=False)[0]
+            return found.rows, found.alpha, found.beta
+        if p.start == "random":
+            return None
+        pairs = documents.pairs_of(corpus.counts)
+        counts = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, self.seed_)
+        return arrays.topic_rows(counts, p.beta, run.each), p.alpha, p.beta
 
     @property
     def scores_(self) -> F64:
         """Log-likelihood per token at the passes where it was measured."""
         check_is_fitted(self)
         return self.posterior_.scores
-
-    def _describe(self, corpus: Corpus) -> dict[str, Any]:
-        """What a checkpoint must agree with: parameters, seed and the data themselves."""
-        counts = corpus.counts
-        data = checkpoints.digest((counts.indptr, counts.indices, counts.data))
-        manifest = {**self._manifest("checkpoint"), "data": data}
-        del manifest["learned"]
-        return {**manifest, "seed": self.seed_}
-
-    def _resumed(
-        self, kind: Any, corpus: Corpus, saved: checkpoints.Saver, sizes: tuple[int, int, int]
-    ) -> Any:
-        state = saved.read(kind)
-        if state is not None and not _fits(state, corpus.n_terms, self.n_topics, *sizes):
-            raise ModelFileError(
-                f"the checkpoint {saved.path} holds impossible numbers; begin again"
-            )
-        return state
-
-
-def _spectral_counts(pairs: Pairs, n_terms: int, p: SimpleNamespace, seed: int) -> F32 | None:
-    """Counts to start from where the start is spectral."""
-    if p.start != "spectral":
-        return None
-    return solve.lda_start(pairs, n_terms, p.n_topics, seed)
-
-
-def _spectral_posterior(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> Posterior:
-    """Topics for a sampler to start under."""
-    counts = solve.lda_start(documents.pairs_of(corpus.counts), corpus.n_terms, p.n_topics, seed)
-    return Posterior(
-        rows=arrays.topic_rows(counts, p.beta, each), alpha=resolve_alpha(p.alpha, p.n_topics),
-        beta=float(p.beta), topic_tokens=arrays.topic_totals(counts),
-        scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
-    )  # fmt: skip
-
-
-def _fits(
-    state: Any, n_terms: int, n_topics: int, n_docs: int, n_tokens: int, least_tokens: int
-) -> bool:
-    """Whether a state that was read has the shapes and topics that kernels rely on."""
-    matrix, vector = (n_terms, n_topics), (n_topics,)
-    allowed: dict[str, list[tuple[int, ...]]] = {
-        "term_topic": [matrix],
-        "doc_topic": [(n_docs, n_topics)],
-        "alpha": [vector],
-        "answer_alpha": [vector],
-        "kept": [matrix, (0, n_topics)],
-        "answer": [matrix, (0, n_topics)],
-    }
-    given = state._asdict()
-    shapes = {name: np.shape(value) for name, value in given.items()}
-    if any(shapes[name] not in fit for name, fit in allowed.items() if name in shapes):
-        return False
-    if "draws" in shapes and shapes["draws"][1:] != matrix:
-        return False
-    if len(shapes["tokens"]) != 2 or shapes["tokens"][0] not in (n_tokens, least_tokens):
-        return False
-    return int(given["tokens"].max(initial=0)) < n_topics
-
-
-def _told(state: Any, most: int, phase: str) -> tuple[Any, Info]:
-    """The state with a line about it."""
-    fresh = len(state.scores) > 0 and state.score_steps[-1] == state.step
-    score = float(state.scores[-1]) if fresh else math.nan
-    return state, Info(state.step, max(most, state.step), phase, score, 0.0)
-
-
-def prepared(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> fast.FastSetup:
-    """What the fast inference works on: documents in keyed order, and those kept out in halves."""
-
-    def split(guard: Pairs) -> tuple[Pairs, Pairs]:
-        matrix = csr_array(
-            (guard.counts, guard.terms, guard.indptr), (guard.n_docs, corpus.n_terms)
-        )
-        observed, scored = completion_halves(matrix)
-        return documents.pairs_of(observed), documents.pairs_of(scored)
-
-    def plan(size: schedule.CorpusSize) -> schedule.FastSchedule:
-        learn = (p.learn_alpha, p.learn_beta)
-        return schedule.make_schedule(p.n_topics, size, p.n_sweeps, p.tol, learn)
-
-    pairs = documents.pairs_of(corpus.counts)
-    return fast.make_setup(pairs, corpus.n_terms, p.n_topics, plan, split, p.beta, seed, each)

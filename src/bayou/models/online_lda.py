@@ -15,27 +15,54 @@ Machine Learning 107, 2018.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.topic_stream import TopicStream, check_state
-from bayou.data.checks import one_of
-from bayou.data.container import pack_strings
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param, settings
+from bayou.api.passes import fit_to_rest
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topics import Topics
+from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
-from bayou.data.errors import ModelFileError
-from bayou.inference.lda import arrays as lda_arrays
-from bayou.inference.lda import documents, hybrid, prior, stream
-from bayou.inference.lda.arrays import F32, F64, I64, Each
-from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.spectral import solve
-from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
-from bayou.run import checkpoint
+from bayou.data.schema import Array, Number
+from bayou.inference.lda import columns, documents, hybrid, prior, stream
+from bayou.inference.lda.arrays import F32, F64, I64, Each, topic_totals
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.spectral import solve as spectral
+from bayou.results.posterior import Posterior
+from bayou.run.shards import Workers
+
+LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing would be left of the start to scale
+
+
+class Settings(NamedTuple):
+    """The parameters of one run."""
+
+    n_terms: int
+    n_topics: int
+    alpha: F64
+    beta: float
+    inference: str
+    start: str
+    n_passes: int
+    batch_size: int
+    burn_in: int
+    n_samples: int
+    n_docs: int | None
+    tau: float
+    kappa: float
+    learn_alpha: bool
+    tol: float
+
+    @property
+    def phase(self) -> str:
+        """What progress reports call a step."""
+        return self.inference
 
 
 class State(NamedTuple):
@@ -43,51 +70,67 @@ class State(NamedTuple):
 
     step: int  # mini-batches so far
     n_seen: int  # documents so far
-    raw: F32  # n_vk / scale, terms x topics
-    scale: float
-    topic: F64  # n_k
-    alpha: F64
-    beta: float
-    scores: F64  # log-likelihood per token of a sample of documents, after each pass of `fit`
-    score_steps: I64
+    raw: Annotated[F32, Array("terms", "topics")]  # n_vk / scale
+    scale: Annotated[float, Number(gt=0.0)]
+    topic: Annotated[F64, Array("topics")]  # n_k
+    alpha: Annotated[F64, Array("topics", gt=0.0)]
+    beta: Annotated[float, Number(gt=0.0)]
+    scores: Annotated[
+        F64, Array("scores", ge=None, finite=False)
+    ]  # per token, after passes of `fit`
+    score_steps: Annotated[I64, Array("scores")]
 
 
-def init(corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """Topics that are noise around the first documents, or solved for from their moments."""
-    pairs = documents.pairs_of(corpus.counts)
-    mass = max(corpus.n_tokens, 1.0) * (p.n_docs or corpus.n_docs) / corpus.n_docs
+def init(batch: Pairs, p: Settings, seed: int, each: Each) -> State:
+    """Topics that are noise around the documents, or solved for from their moments."""
+    n_tokens = max(batch.n_tokens, 1.0)
+    mass = n_tokens * (p.n_docs or batch.n_docs) / batch.n_docs
     if p.start == "spectral":
-        raw = solve.lda_start(pairs, corpus.n_terms, p.n_topics, seed)
-        scale = mass / max(corpus.n_tokens, 1.0)
-        g = stream.StreamCounts(raw, scale, scale * lda_arrays.topic_totals(raw))
+        raw = spectral.lda_start(batch, p.n_terms, p.n_topics, seed)
+        scale = mass / n_tokens
+        g = stream.StreamCounts(raw, scale, scale * topic_totals(raw))
     else:
-        g = stream.start(pairs, corpus.n_terms, p.n_topics, mass, seed, each)
-    alpha = resolve_alpha(p.alpha, p.n_topics)
+        g = stream.start(batch, p.n_terms, p.n_topics, mass, seed, each)
     none = np.zeros(0), np.zeros(0, np.int64)
-    return State(0, 0, g.raw, g.scale, g.topic, alpha, float(p.beta), *none)
+    return State(0, 0, g.raw, g.scale, g.topic, p.alpha, p.beta, *none)
 
 
-def update(state: State, corpus: Corpus, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """One mini-batch: local inference under the current topics, then the blend."""
-    step, n_seen, rho, gain, again = stream.pace(state.step, state.n_seen, corpus.n_docs, p)
+def update(state: State, batch: Pairs, p: Settings, seed: int, each: Each) -> State:
+    """One mini-batch: local inference under the current topics, then n <- (1 - rho) n + rho (D/|M|) n_M."""
+    step, n_seen, rho, gain, again = stream.pace(state.step, state.n_seen, batch.n_docs, p)
     local = stream.BatchSettings(state.alpha, state.beta, p.burn_in, p.n_samples, seed, step, again)
     before = stream.StreamCounts(state.raw, state.scale, state.topic)
     if p.inference == "hybrid":
-        tokens = documents.Tokens(*corpus.tokens())
+        tokens = documents.tokens_of(batch)
         after, lists = hybrid.step(before, tokens, local, rho, gain, each)
         if p.learn_alpha:
             doc_topic = hybrid.doc_topic(lists, tokens, len(state.alpha), each)
     else:
-        pairs = documents.pairs_of(corpus.counts)
-        after, doc_topic = stream.scvb0_step(before, pairs, local, rho, gain, each)
+        after, doc_topic = stream.scvb0_step(before, batch, local, rho, gain, each)
     alpha = state.alpha
     if p.learn_alpha:
         alpha = (1.0 - rho) * alpha + rho * prior.estimate_alpha(alpha, doc_topic)
     return State(step, n_seen, *after, alpha, state.beta, state.scores, state.score_steps)
 
 
+def move_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
+    """Columns ``keep``, then ``n_new`` that have the prior only; and the tokens of the other columns."""
+    gone = columns.counts_of(state.raw, state.scale, columns.others(keep, len(state.raw)))
+    raw, totals = columns.move_rows(state.raw, keep, n_new), np.maximum(state.topic - gone, 0.0)
+    return state._replace(raw=raw, topic=totals), float(gone.sum())
+
+
+def posterior(state: State, vocabulary: Any) -> Posterior:
+    """Topics from the current counts."""
+    rows, totals = stream.rows_of(state.raw, state.scale, state.beta)
+    return Posterior(
+        rows=rows, alpha=state.alpha, beta=state.beta, topic_tokens=totals, scores=state.scores,
+        score_steps=state.score_steps, vocabulary=vocabulary,
+    )  # fmt: skip
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineLDA(TopicStream):
+class OnlineLDA(Streaming, Topics, Estimator):
     """Latent Dirichlet allocation learned from mini-batches, in memory that does not grow.
 
     Parameters
@@ -102,8 +145,8 @@ class OnlineLDA(TopicStream):
         How a mini-batch is inferred: variational passes, or Gibbs sweeps, over each document. Sampling
         gives the better topics; it needs whole counts and rounds fractional ones.
     start : {"noise", "spectral"}
-        Where topics begin: at noise around the first mini-batch, or solved for from the moments of the
-        documents given to `fit` or first given to `partial_fit`.
+        Where topics start: at noise around the first mini-batch, or at topics solved for from moments: those
+        of the documents given to `fit`, or of the first mini-batch of a stream.
     n_passes : int
         Passes of `fit` over its documents; `partial_fit` makes one.
     batch_size : int or None
@@ -128,77 +171,113 @@ class OnlineLDA(TopicStream):
 
     Attributes
     ----------
-    state_ : State
-        Everything the next mini-batch needs; saved with the model, so that a loaded model goes on as if it
-        had never been away.
+    state_ : State or None
+        Everything known after the last full mini-batch of a stream; saved with the model. None before it.
+    pending_ : Pairs
+        Documents of the mini-batch that is not full yet.
 
     Examples
     --------
     >>> from bayou import OnlineLDA
     >>> from bayou.data.synthetic import sample_lda
     >>> corpus, truth = sample_lda(n_docs=200, n_topics=3, n_terms=30, seed=1)
-    >>> model = OnlineLDA(n_topics=3, random_state=0)
+    >>> model = OnlineLDA(n_topics=3, batch_size=50, random_state=0)
     >>> for start in range(0, 200, 50):
     ...     model = model.partial_fit(corpus[start : start + 50])
     >>> model.state_.n_seen, model.components_.shape
     (200, (3, 30))
     """
 
-    n_topics: int = 50
+    n_topics: int = param(50, ge=1, le=MAX_TOPICS)
     alpha: float | ArrayLike | None = None
-    beta: float = 0.01
-    inference: str = "scvb0"
-    start: str = "noise"
-    n_passes: int = 3
-    batch_size: int | None = 256
-    burn_in: int = 3
-    n_samples: int = 2
-    n_docs: int | None = None
-    tau: float = 10.0
-    kappa: float = 0.6
+    beta: float = param(0.01, gt=0.0)
+    inference: str = param("scvb0", choices=("scvb0", "hybrid"))
+    start: str = param("noise", choices=("noise", "spectral"))
+    n_passes: int = param(3, ge=1)
+    batch_size: int | None = param(256, ge=1)
+    burn_in: int = param(3, ge=0)
+    n_samples: int = param(2, ge=1)
+    n_docs: int | None = param(None, ge=1)
+    tau: float = param(10.0, ge=LEAST_TAU)
+    kappa: float = param(0.6, gt=0.5, le=1.0)
     learn_alpha: bool = False
-    tol: float = 5e-4
+    tol: float = param(5e-4, ge=0.0)
 
-    def _begin(self, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
-        return init(corpus, p, self.seed_, each)
+    algorithm: ClassVar[Stream] = Stream(State, Pairs, update, init, move_terms, omit_empty=True)
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM,)
 
-    def _advance(self, state: State, corpus: Corpus, p: SimpleNamespace, each: Each) -> State:
-        return update(state, corpus, p, self.seed_, each)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes, each in its own keyed order.
 
-    def _opening(self, corpus: Corpus, first: Corpus, p: SimpleNamespace) -> Corpus:
-        return corpus if p.start == "spectral" else first
+        Everything learned before is discarded; `partial_fit` continues.
 
-    def _samples(self, p: SimpleNamespace) -> bool:
-        return bool(p.inference == "hybrid")
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+        y : ignored
+        """
+        corpus = self._begin(X)
+        n_docs = self.n_docs or corpus.n_docs
+        size = self.batch_size or stream.batch_size(corpus.n_docs)
+        p, state = self.resolve()._replace(n_docs=n_docs, batch_size=size), None
+        if p.start == "spectral":
+            with Workers(self.n_threads) as workers:
+                pairs = documents.pairs_of(corpus.counts)
+                state = init(pairs, p, self.seed_, workers.each)
+        fit_to_rest(self, corpus, p, patience=1, state=state)
+        return self
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        resolve_alpha(p.alpha, p.n_topics)
-        one_of("inference", p.inference, ("scvb0", "hybrid"))
-        one_of("start", p.start, ("noise", "spectral"))
-        return p
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more documents, in the order given, `batch_size` at a time.
+
+        The last documents wait until their mini-batch is full; predictions include what they teach.
+        """
+        corpus = self._read(X) if self.__sklearn_is_fitted__() else self._begin(X)
+        self._learn_stream(documents.pairs_of(corpus.counts), self.resolve())
+        return self
+
+    def _begin(self, X: Any) -> Corpus:
+        """Check the parameters and the first documents, and discard what was learned before."""
+        self.check_params()
+        corpus = self._read(X, reset=True)
+        self.seed_, self._names = self._resolve_seed(), corpus.vocabulary
+        self.state_, self.pending_ = None, Pairs.none()
+        return corpus
+
+    def _read(self, X: Any, *, reset: bool = False) -> Corpus:
+        """The documents; in whole counts if they are sampled, with one warning for all mini-batches."""
+        corpus = self._corpus(X, reset=reset)
+        return corpus.rounded() if self.inference == "hybrid" else corpus
+
+    def resolve(self) -> Settings:
+        """The parameters of one run, checked against what was learned."""
+        self.check_params()
+        state = self.state_
+        if state is not None and state.raw.shape[1] != self.n_topics:
+            raise ValueError(
+                f"n_topics is {self.n_topics} but this stream has {state.raw.shape[1]} topics; "
+                "start another model for another number of topics"
+            )
+        return settings(
+            Settings, self, n_terms=self.n_features_in_, beta=float(self.beta),
+            alpha=prior.resolve_alpha(self.alpha, self.n_topics),
+            batch_size=self.batch_size or stream.batch_size(self.n_docs),
+        )  # fmt: skip
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        prior.resolve_alpha(self.alpha, self.n_topics)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
-        """The topics as they are now."""
+        """The topics as they are now, with what the pending documents teach."""
         check_is_fitted(self)
-        s = self.state_
-        rows, totals = stream.rows_of(s.raw, s.scale, s.beta)
-        return Posterior(
-            rows=rows, alpha=s.alpha, beta=s.beta, topic_tokens=totals,
-            scores=s.scores, score_steps=s.score_steps,
-            vocabulary=self._names,
-        )  # fmt: skip
+        return posterior(self._current(), self._names)
 
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
-        return checkpoint.arrays_of(self.state_) | names
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        state = checkpoint.state_of(State, arrays)
-        shape = check_state(state)
-        check_arrays("alpha", state.alpha, np.float64, shape[1:])
-        if shape[1] < 1 or not (state.alpha > 0).all():
-            raise ModelFileError("the model file's priors must be positive; save it again")
-        self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])
-        self.state_ = state
+    @property
+    def scores_(self) -> F64:
+        """Log-likelihood per token of a sample of documents after each pass of `fit`."""
+        check_is_fitted(self)
+        state = self._current()
+        return np.asarray(state.scores, np.float64)

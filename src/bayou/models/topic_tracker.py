@@ -27,7 +27,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.estimator import runtime
+from bayou.api.params import param
 from bayou.api.tracked import TrackedTopics
 from bayou.data.calendar import parse_width
 from bayou.data.corpus import Corpus
@@ -172,7 +172,7 @@ class TopicTracker(TrackedTopics):
     min_docs: int = 1
     max_terms: int | None = None
     forget_after: int | None = None
-    on_alert: Callable[[Alert], Any] | None = runtime(None)
+    on_alert: Callable[[Alert], Any] | None = param(None, runtime=True)
 
     def fit(self, X: Any, y: Any = None, *, time: Any = None) -> Self:
         """Learn from documents in the order of time; everything learned before is forgotten.

@@ -51,7 +51,7 @@ def run(
 ) -> S:
     """Let ``learn(state, pass, lo, hi)`` learn chunk after chunk; ``whole`` as in `loop.run`."""
     todo = iter(cut.chunks())
-    last = begin.step + cut.n_passes * -(-cut.n_docs // cut.batch_size)
+    last = (0 if begin is None else begin.step) + cut.n_passes * -(-cut.n_docs // cut.batch_size)
 
     def step(state: S) -> tuple[S, Info | None]:
         job = next(todo, None)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.data import container
+from bayou.data import container, schema
 from bayou.data.errors import ModelFileError
 from bayou.run.loop import Info
 
@@ -40,11 +40,16 @@ def write(path: str | os.PathLike[str], state: Any, manifest: Mapping[str, Any])
     container.save(path, arrays_of(state), {"kind": "checkpoint", **manifest})
 
 
-def read(path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any]) -> T | None:
+def read(
+    path: str | os.PathLike[str],
+    kind: type[T],
+    manifest: Mapping[str, Any],
+    dims: Mapping[str, int] | None = None,
+) -> T | None:
     """The state in a checkpoint, or None where there is no file.
 
     ``manifest`` must be what the checkpoint was written with: going on with other data or other
-    parameters would give a model that nothing describes.
+    parameters would give a model that nothing describes. ``dims`` are sizes that its arrays must have.
     """
     if not os.path.exists(path):
         return None
@@ -58,7 +63,12 @@ def read(path: str | os.PathLike[str], kind: type[T], manifest: Mapping[str, Any
             f"the checkpoint {path} was written with other {', '.join(differs)}; "
             "give the same data and parameters, or another path"
         )
-    return state_of(kind, arrays)
+    if not schema.is_declared(kind):
+        return state_of(kind, arrays)
+    try:
+        return schema.read(kind, arrays, "state", dims)
+    except ModelFileError as error:
+        raise ModelFileError(f"the checkpoint {path} cannot be used: {error}") from None
 
 
 def digest(arrays: Iterable[NDArray[Any]]) -> str:
@@ -84,9 +94,9 @@ class Saver:
         self.path, self.every = path, every
         self.manifest = None if path is None else describe()
 
-    def read(self, kind: type[T]) -> T | None:
+    def read(self, kind: type[T], dims: Mapping[str, int] | None = None) -> T | None:
         """The state to go on from, if there is one."""
-        return None if self.path is None else read(self.path, kind, self.manifest or {})
+        return None if self.path is None else read(self.path, kind, self.manifest or {}, dims)
 
     def after(self, state: Any, info: Info) -> None:
         """After each pass."""

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 
 from bayou import LDA
 from bayou.inference.lda import arrays, documents, fast, fold_in, schedule
-from bayou.metrics.likelihood import completion_halves
 from bayou.run import shards
 
 BETA = 0.01
@@ -21,17 +20,10 @@ def serial(work, ends, cost=1.0):
 def make_setup(X, n_topics, *, n_sweeps=None, tol=5e-4, learn=(False, False), each=serial, seed=0):
     X = csr_array(np.asarray(X, np.float32))
 
-    def split(guard):
-        shape = (guard.n_docs, X.shape[1])
-        matrix = csr_array((guard.counts, guard.terms, guard.indptr), shape=shape)
-        return tuple(documents.pairs_of(half) for half in completion_halves(matrix))
-
     def plan(size):
         return schedule.make_schedule(n_topics, size, n_sweeps, tol, learn)
 
-    return fast.make_setup(
-        documents.pairs_of(X), X.shape[1], n_topics, plan, split, BETA, seed, each
-    )
+    return fast.make_setup(documents.pairs_of(X), (X.shape[1], n_topics), plan, BETA, seed, each)
 
 
 def trace(setup, alpha=0.1):

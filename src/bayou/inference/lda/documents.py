@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F32, I32, I64, U32, U64
 from bayou.kernels.lda import em, fixed_sweep
 
@@ -14,9 +15,9 @@ from bayou.kernels.lda import em, fixed_sweep
 class Pairs(NamedTuple):
     """Distinct (document, term) pairs in document order: a CSR matrix as three plain arrays."""
 
-    indptr: I64
-    terms: I32
-    counts: F32
+    indptr: Annotated[I64, Array("docs+1", offsets="pairs")]
+    terms: Annotated[I32, Array("pairs", below="terms")]
+    counts: Annotated[F32, Array("pairs")]
 
     @property
     def n_docs(self) -> int:
@@ -27,6 +28,32 @@ class Pairs(NamedTuple):
     def n_tokens(self) -> float:
         """Sum of all counts."""
         return float(self.counts.sum(dtype=np.float64))
+
+    @staticmethod
+    def none() -> Pairs:
+        """No document."""
+        return Pairs(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+    def take(self, docs: I64) -> Pairs:
+        """Some of the documents, in the given order."""
+        return select(self, docs)
+
+    def join(self, more: Pairs) -> Pairs:
+        """These documents, then ``more``."""
+        indptr = np.concatenate([self.indptr, self.indptr[-1] + more.indptr[1:]])
+        terms, counts = (np.concatenate(both) for both in zip(self[1:], more[1:], strict=True))
+        return Pairs(indptr, terms, counts)
+
+    def move_terms(self, keep: I64, n_terms: int) -> Pairs:
+        """The documents without the terms that are not in ``keep``, of ``n_terms``."""
+        place = np.full(n_terms, -1, np.int32)
+        place[keep] = np.arange(len(keep), dtype=np.int32)
+        stays = place[self.terms] >= 0
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])
+        moved = Pairs(ends[self.indptr], place[self.terms[stays]], self.counts[stays])
+        return pairs_of(
+            csr_array((moved.counts, moved.terms, moved.indptr), (self.n_docs, len(keep)))
+        )
 
 
 class Tokens(NamedTuple):

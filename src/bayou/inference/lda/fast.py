@@ -15,16 +15,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from bayou.data.schema import Array, Number
 from bayou.inference.lda import arrays, clusters, documents, em, fold_in, prior, sampler
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.lda.schedule import MANY, CorpusSize, FastSchedule, guard_size
 from bayou.kernels import rng
 from bayou.kernels.lda import em as kernels
+from bayou.metrics.likelihood import completion_halves
 
 ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
 PHASES = ("online", "cvb0", "sampled", "rescue", "done")
@@ -44,17 +47,17 @@ class FastState(NamedTuple):
     step: int  # passes made
     phase: int
     since: int  # the step at which the phase began
-    term_topic: F32  # n_vk, terms x topics
-    doc_topic: F32  # n_dk, documents x topics, expected
-    tokens: U16  # tokens x (1 + proposals)
-    alpha: F64
-    beta: float
-    answer: F32  # n_vk of the best score so far, and the priors it was scored with
-    answer_alpha: F64
-    answer_beta: float
-    best: float
-    scores: F64
-    score_steps: I64
+    term_topic: Annotated[F32, Array("terms", "topics")]  # n_vk
+    doc_topic: Annotated[F32, Array("docs", "topics")]  # n_dk, expected
+    tokens: Annotated[U16, Array(("tokens", 0), "columns", below="topics")]  # topic, then proposals
+    alpha: Annotated[F64, Array("topics", gt=0.0)]
+    beta: Annotated[float, Number(gt=0.0)]
+    answer: Annotated[F32, Array(("terms", 0), "topics")]  # n_vk of the best score so far
+    answer_alpha: Annotated[F64, Array("topics", gt=0.0)]  # the priors it was scored with
+    answer_beta: Annotated[float, Number(gt=0.0)]
+    best: Annotated[float, Number(ge=None, finite=False)]
+    scores: Annotated[F64, Array("scores", ge=None, finite=False)]
+    score_steps: Annotated[I64, Array("scores")]
 
 
 class FastSetup(NamedTuple):
@@ -75,15 +78,17 @@ class FastSetup(NamedTuple):
 
 def make_setup(
     pairs: Pairs,
-    n_terms: int,
-    n_topics: int,
+    shape: tuple[int, int],
     plan: Callable[[CorpusSize], FastSchedule],
-    split: Callable[[Pairs], tuple[Pairs, Pairs]],
     beta: float,
     seed: int,
     each: Each,
 ) -> FastSetup:
-    """Shuffle the documents, keep a guard out, group the rest by term batch by batch."""
+    """Shuffle the documents, keep a guard out, group the rest by term batch by batch.
+
+    ``shape`` is the number of terms and topics.
+    """
+    n_terms, n_topics = shape
     order = rng.permutation(pairs.n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, 0, 0)))
     n_guard = guard_size(pairs.n_docs)
     guard = documents.select(pairs, np.sort(order[:n_guard]))
@@ -91,7 +96,7 @@ def make_setup(
     whole = bool((train.counts == np.rint(train.counts)).all())
     size = CorpusSize(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
     chosen = plan(size)
-    halves = split(guard)
+    halves = _split(guard, n_terms)
 
     @lru_cache(maxsize=1)  # a phase uses one cut, again and again
     def cut(n_batches: int) -> tuple[list[em.EMBatch], em.Scratch]:
@@ -302,3 +307,12 @@ def _unigram_score(train: Pairs, scored: Pairs, n_terms: int, beta: float) -> fl
     mass = np.bincount(train.terms, weights=train.counts, minlength=n_terms) + beta
     logs = np.log(mass / mass.sum())
     return float((scored.counts * logs[scored.terms]).sum() / scored.n_tokens)
+
+
+def _split(guard: Pairs, n_terms: int) -> tuple[Pairs, Pairs]:
+    """The tokens of each kept-out document in two halves: observed and scored."""
+    shape = (guard.n_docs, n_terms)
+    observed, scored = completion_halves(
+        csr_array((guard.counts, guard.terms, guard.indptr), shape)
+    )
+    return documents.pairs_of(observed), documents.pairs_of(scored)

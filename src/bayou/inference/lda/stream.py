@@ -10,8 +10,7 @@ latent Dirichlet allocation. KDD 2013.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -54,7 +53,23 @@ class StreamPace(NamedTuple):
     again: bool  # more documents than there are: these were read before
 
 
-def pace(step: int, n_seen: int, n_batch: int, p: SimpleNamespace) -> StreamPace:
+class Schedule(Protocol):
+    """The settings that step sizes depend on."""
+
+    @property
+    def n_docs(self) -> int | None:
+        """Size of the whole corpus [D]; None is the number of documents so far."""
+
+    @property
+    def tau(self) -> float:
+        """Delay of the step sizes."""
+
+    @property
+    def kappa(self) -> float:
+        """Exponent of the step sizes."""
+
+
+def pace(step: int, n_seen: int, n_batch: int, p: Schedule) -> StreamPace:
     """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or as many as have come."""
     seen, next_step = n_seen + n_batch, step + 1
     gain = (p.n_docs or seen) / n_batch

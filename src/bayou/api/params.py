@@ -1,0 +1,128 @@
+"""Parameters of estimators: each declares its constraints where it is defined.
+
+`check` compares the values of an estimator with the declarations. An error states the value and the
+constraint. Rules about several parameters at once belong to the estimator's `check_params`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar
+
+from bayou.data import checks
+
+_KEY = "constraint"
+
+S = TypeVar("S", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint:
+    """What values of a parameter are allowed, beside None where its type says so."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | str | None = None
+    choices: tuple[Any, ...] | None = None
+    also: tuple[Any, ...] = ()
+
+
+def param(
+    default: Any = MISSING,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | str | None = None,
+    choices: Sequence[Any] | None = None,
+    also: Sequence[Any] = (),
+    runtime: bool = False,
+) -> Any:
+    """A parameter of an estimator with its constraints.
+
+    The annotation decides what is checked: ``int`` is a whole number, ``float`` a real number, ``str`` one of
+    `choices`; ``| None`` allows None.
+
+    Parameters
+    ----------
+    default : any
+    ge, gt : float, optional
+        The least value, or a bound that is not allowed itself. Positive numbers start at 1e-30, because
+        kernels work in single precision.
+    le : float or str, optional
+        The largest value, or the name of the parameter that has it. Default for numbers: 1e30.
+    choices : sequence, optional
+        The words that are allowed.
+    also : sequence
+        Values that are allowed although they are outside the bounds.
+    runtime : bool
+        Whether the parameter is about one run only and is left out of model files. Threads and progress never
+        change a result. `max_time` and callbacks can, by ending training early.
+    """
+    allowed = None if choices is None else tuple(choices)
+    rule = Constraint(ge=ge, gt=gt, le=le, choices=allowed, also=tuple(also))
+    return field(default=default, metadata={_KEY: rule, "runtime": runtime})
+
+
+def settings(kind: type[S], estimator: Any, **resolved: Any) -> S:
+    """The settings of one run: the parameters of an estimator by name, with those that were resolved."""
+    names = [name for name in kind._fields if name not in resolved]  # type: ignore[attr-defined]
+    return kind(**{name: getattr(estimator, name) for name in names}, **resolved)
+
+
+def is_runtime(one: Field[Any]) -> bool:
+    """Whether a field is about one run of the training."""
+    return bool(one.metadata.get("runtime"))
+
+
+def check(estimator: Any) -> None:
+    """Refuse the first parameter whose value its declaration does not allow."""
+    for one in fields(type(estimator)):
+        rule = one.metadata.get(_KEY)
+        if isinstance(rule, Constraint):
+            _check_value(one, rule, getattr(estimator, one.name), estimator)
+
+
+def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) -> None:
+    kinds = {kind.strip() for kind in str(one.type).split("|")}
+    if value is None and "None" in kinds:
+        return
+    if any(
+        value is other or (type(value) is type(other) and value == other) for other in rule.also
+    ):
+        return
+    if isinstance(value, str) and "str" in kinds and rule.choices is not None:
+        return checks.one_of(one.name, value, rule.choices)
+    if "int" in kinds:
+        _check_whole(one.name, rule, value, estimator)
+    elif "float" in kinds:
+        _check_number(one.name, rule, value, estimator)
+    elif rule.choices is not None:
+        checks.one_of(one.name, value, rule.choices)
+
+
+def _check_whole(name: str, rule: Constraint, value: Any, estimator: Any) -> None:
+    if rule.ge is not None:
+        checks.whole(name, value, int(rule.ge))
+    most = _most(rule, estimator)
+    if most is not None and value > most:
+        named = f"{rule.le} = {most}" if isinstance(rule.le, str) else f"{most:.0f}"
+        raise ValueError(f"{name} must be at most {named}; got {value}")
+
+
+def _check_number(name: str, rule: Constraint, value: Any, estimator: Any) -> None:
+    if rule.ge is None and rule.gt is None and rule.le is None:
+        return
+    least = rule.ge if rule.ge is not None else checks.LEAST if rule.gt == 0.0 else rule.gt
+    most = _most(rule, estimator)
+    least = -checks.MOST if least is None else least
+    checks.number(name, value, least, checks.MOST if most is None else most)
+    if rule.gt is not None and value == rule.gt:
+        raise ValueError(f"{name} must be above {rule.gt:g}; got {value!r}")
+
+
+def _most(rule: Constraint, estimator: Any) -> float | None:
+    if isinstance(rule.le, str):
+        found: float | None = getattr(estimator, rule.le)
+        return found
+    return rule.le

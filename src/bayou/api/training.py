@@ -1,0 +1,110 @@
+"""One call of `fit`: threads, progress, callbacks, time limit and checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from bayou.api.estimator import Estimator
+from bayou.data.checks import whole
+from bayou.inference.lda.arrays import Each
+from bayou.run import checkpoint as checkpoints
+from bayou.run import loop
+from bayou.run.loop import Callback, Info
+from bayou.run.shards import Workers
+
+S = TypeVar("S", bound=tuple[Any, ...])
+Path = str | os.PathLike[str]
+Step = Callable[[S], tuple[S, Info | None]]
+
+
+class Training:
+    """What the sweeps of one `fit` share: `each` runs work on threads, `run` repeats a step."""
+
+    def __init__(
+        self,
+        each: Each,
+        callbacks: list[Callback],
+        saver: checkpoints.Saver,
+        max_time: float | None,
+    ) -> None:
+        self.each, self.max_time = each, max_time
+        self._callbacks, self._saver = callbacks, saver
+
+    def run(
+        self,
+        kind: type[S],
+        init: Callable[[], S],
+        step: Step[S],
+        *,
+        dims: Mapping[str, int] | None = None,
+        final: bool = True,
+    ) -> S:
+        """Repeat ``step`` until it returns no `Info`, a callback stops it, or the time is up.
+
+        Parameters
+        ----------
+        kind : type
+            The NamedTuple of the state, which a checkpoint holds.
+        init : callable
+            Makes the first state if there is no checkpoint.
+        step : callable
+            Gives the next state and an `Info` about it, or the state and None at the end.
+        dims : mapping, optional
+            Sizes of dimensions that the arrays of a checkpoint must have.
+        final : bool
+            Whether this is the run that users see. Others have no checkpoint and no callbacks.
+        """
+        saver = self._saver if final else checkpoints.Saver()
+        state = saver.read(kind, dims)
+        return loop.run(
+            init() if state is None else state,
+            step,
+            callbacks=self._callbacks if final else (),
+            after=saver.after,
+            stopped=saver.save_on_stop,
+            max_time=self.max_time,
+        )
+
+
+@contextmanager
+def training(
+    model: Estimator,
+    data: Callable[[], Iterable[NDArray[Any]]] = tuple,
+    checkpoint: Path | None = None,
+    checkpoint_every: int = 1,
+) -> Iterator[Training]:
+    """Start threads and the progress bar, and open the checkpoint.
+
+    Parameters
+    ----------
+    model : Estimator
+        Its `seed_` is resolved already.
+    data : callable
+        Gives the arrays whose contents a checkpoint must agree with.
+    checkpoint, checkpoint_every
+        As in `LDA.fit`.
+    """
+    whole("checkpoint_every", checkpoint_every, 1)
+    if checkpoint is not None and model.random_state is None:
+        raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
+
+    def describe() -> dict[str, Any]:
+        manifest = model._manifest("checkpoint")
+        del manifest["learned"]
+        return {**manifest, "data": checkpoints.digest(data()), "seed": model.seed_}
+
+    saver = checkpoints.Saver(checkpoint, checkpoint_every, describe)
+    title = type(model).__name__
+    with Workers(model.n_threads) as workers, loop.progress_bar(model.progress, title) as bar:
+        yield Training(workers.each, [*bar, *model._callbacks()], saver, model.max_time)
+
+
+def score_of(state: Any) -> float:
+    """The score of a state if it was measured at its last step, else NaN."""
+    fresh = len(state.scores) > 0 and state.score_steps[-1] == state.step
+    return float(state.scores[-1]) if fresh else float("nan")

@@ -1,0 +1,225 @@
+"""Declared types, shapes and ranges of records that are read from files, checked in one place.
+
+A record is a NamedTuple whose array fields carry an `Array` in their annotation::
+
+    class State(NamedTuple):
+        step: int                                        # a whole number, not negative
+        rows: Annotated[F32, Array("terms", "topics")]   # finite and not negative
+        shift: Annotated[F64, Array("topics", ge=None)]  # finite, any sign
+        ptr: Annotated[I64, Array("docs+1", offsets="entries")]
+        terms: Annotated[I32, Array("entries", below="terms")]
+
+Names of dimensions are bound by the first array that has them. Every later array must agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayou.data.errors import ModelFileError
+
+Dim = int | str | tuple[int | str, ...]  # a size, a name, a name plus a number, or alternatives
+R = TypeVar("R", bound=tuple[Any, ...])
+
+
+class Array:
+    """What an array must be: its dimensions and the range of its numbers.
+
+    Parameters
+    ----------
+    *dims : int, str or tuple
+        A size; a name; ``"name+1"``; or a tuple of alternatives, of which one must fit.
+    ge, gt, le : float or None
+        Bounds of every number. Default: not negative.
+    finite : bool
+        Whether NaN and infinity are refused. Default: True.
+    below : str or None
+        Every number is an index into the dimension of this name.
+    offsets : str or None
+        The array starts at 0, never falls, and ends at the size of the dimension of this name.
+    distinct : bool
+        Whether no number may occur twice.
+    """
+
+    def __init__(
+        self, *dims: Dim, ge: float | None = 0.0, gt: float | None = None, le: float | None = None,
+        finite: bool = True, below: str | None = None, offsets: str | None = None, distinct: bool = False,
+    ) -> None:  # fmt: skip
+        self.dims, self.finite, self.distinct = dims, finite, distinct
+        self.ge, self.gt, self.le = ge, gt, le
+        self.below, self.offsets = below, offsets
+
+
+class Number(NamedTuple):
+    """The range of a number. Default: finite and not negative."""
+
+    ge: float | None = 0.0
+    gt: float | None = None
+    le: float | None = None
+    finite: bool = True
+
+
+class _Field(NamedTuple):
+    """A field of a record: the types it may have, and what is declared of it."""
+
+    name: str
+    types: tuple[type, ...]
+    rule: Array | Number
+
+
+@cache
+def _fields(kind: Any) -> tuple[_Field, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(_field(kind, name, hints[name]) for name in kind._fields)
+
+
+def _field(kind: type, name: str, hint: Any) -> _Field:
+    rule: Array | Number | None = None
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        rule = next((note for note in notes if isinstance(note, Array | Number)), None)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if options[0] in (int, float, bool):
+        return _Field(name, options, rule or Number())
+    if rule is None:
+        raise TypeError(
+            f"{kind.__name__}.{name} must declare its shape: Annotated[..., Array(...)]"
+        )
+    return _Field(name, tuple(get_args(get_args(option)[1])[0] for option in options), rule)
+
+
+def is_declared(kind: type) -> bool:
+    """Whether every array of a record type has a declared shape."""
+    try:
+        _fields(kind)
+    except TypeError:
+        return False
+    return True
+
+
+def read(
+    kind: type[R],
+    arrays: Mapping[str, NDArray[Any]],
+    prefix: str,
+    dims: Mapping[str, int] | None = None,
+) -> R:
+    """The record of a type whose fields are the arrays ``prefix.field``, checked.
+
+    Parameters
+    ----------
+    kind : type
+        A NamedTuple with declared fields.
+    arrays : mapping
+        The arrays of a file.
+    prefix : str
+    dims : mapping, optional
+        Sizes of dimensions that are known from elsewhere.
+    """
+    values: dict[str, Any] = {}
+    for name in kind._fields:  # type: ignore[attr-defined]
+        if f"{prefix}.{name}" not in arrays:
+            raise ModelFileError(f"the file lacks the array {prefix}.{name}; train the model again")
+        array = arrays[f"{prefix}.{name}"]
+        values[name] = array.item() if array.ndim == 0 else array
+    record = kind(**values)
+    check(record, dims)
+    return record
+
+
+def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Refuse a record that does not have the declared types, shapes and ranges; gives its dimensions."""
+    found = dict(dims or {})
+    kind: Any = type(record)
+    fields = _fields(kind)
+    for field in fields:
+        _check_type(field, getattr(record, field.name))
+    for field, value in _arrays(fields, record):
+        for dim, size in zip(field.rule.dims, value.shape, strict=True):
+            if isinstance(dim, str):
+                name, more = _split(dim)
+                found.setdefault(name, size - more)
+    for field, value in _arrays(fields, record):
+        if not all(map(lambda d, n: _fits(d, n, found), field.rule.dims, value.shape)):
+            _refuse(field.name)
+        _check_range(field.name, value, field.rule)
+        _check_indexes(field.name, value, field.rule, found)
+    return found
+
+
+def _arrays(fields: tuple[_Field, ...], record: Any) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for field in fields:
+        if isinstance(field.rule, Array):
+            yield field, getattr(record, field.name)
+
+
+def _check_type(field: _Field, value: Any) -> None:
+    if isinstance(field.rule, Array):
+        right = isinstance(value, np.ndarray) and value.dtype.type in field.types
+        if not right or value.ndim != len(field.rule.dims):
+            _refuse(field.name)
+        return
+    if type(value) not in field.types:
+        _refuse(field.name)
+    if bool in field.types:
+        return
+    if (field.rule.finite and not math.isfinite(value)) or not _inside(value, field.rule):
+        raise ModelFileError(f"the file's number {field.name!r} is impossible: {value!r:.40}")
+
+
+def _split(dim: str) -> tuple[str, int]:
+    name, _, more = dim.partition("+")
+    return name, int(more or 0)
+
+
+def _fits(dim: Dim, size: int, found: Mapping[str, int]) -> bool:
+    if isinstance(dim, tuple):
+        return any(_fits(one, size, found) for one in dim)
+    if isinstance(dim, int):
+        return size == dim
+    name, more = _split(dim)
+    return name in found and size == found[name] + more
+
+
+def _inside(value: Any, rule: Any) -> Any:
+    return (
+        (rule.ge is None or value >= rule.ge)
+        and (rule.gt is None or value > rule.gt)
+        and (rule.le is None or value <= rule.le)
+    )
+
+
+def _check_range(name: str, value: NDArray[Any], rule: Array) -> None:
+    if not value.size or value.dtype == np.bool_:
+        return
+    if rule.finite and not np.isfinite(value).all():
+        _impossible(name)
+    numbers = value[~np.isnan(value)] if not rule.finite else value
+    if numbers.size and not (_inside(numbers.min(), rule) and _inside(numbers.max(), rule)):
+        _impossible(name)
+
+
+def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[str, int]) -> None:
+    if rule.below is not None and value.size and int(value.max()) >= found.get(rule.below, 0):
+        _impossible(name)
+    if rule.distinct and len(np.unique(value)) != value.size:
+        _impossible(name)
+    if rule.offsets is not None:
+        ends = found.get(rule.offsets)
+        ordered = value.size and value[0] == 0 and bool((np.diff(value) >= 0).all())
+        if not ordered or (ends is not None and int(value[-1]) != ends):
+            _impossible(name)
+
+
+def _refuse(name: str) -> None:
+    raise ModelFileError(f"the file's array {name!r} is missing or does not fit the others")
+
+
+def _impossible(name: str) -> None:
+    raise ModelFileError(f"the file's array {name!r} holds impossible numbers")
