@@ -55,13 +55,10 @@ class Estimator(BaseEstimator):
     progress: bool = runtime(False)
     callbacks: Callback | Sequence[Callback] | None = runtime(None)
 
-    kinds: ClassVar[dict[str, type[Estimator]]] = {}
     meets_labels: ClassVar[bool] = False  # whether `partial_fit` takes labels it was not told of
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not abstract and not cls.__name__.startswith("_"):
-            Estimator.kinds[cls.__name__] = cls
 
     # -- the door ------------------------------------------------------------------------------
 
