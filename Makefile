@@ -20,7 +20,7 @@ Name a newer one: make PYTHON=python3.12" % v[:2])
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports test browser slow bounds coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports registry test browser slow bounds coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ types: $(VENV)/.dev  ## mypy, strict
 
 imports: $(VENV)/.dev  ## imports go to a lower layer only
 	$(BIN)/lint-imports
+
+registry: $(VENV)/.dev  ## write what is generated from src/bayou/registry.py
+	$(BIN)/python docs/from_registry.py
 
 test: $(VENV)/.dev  ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -m "not slow and not browser"

@@ -1,6 +1,6 @@
-"""Public names that are imported when they are first asked for.
+"""Public names that are imported when they are first used.
 
-`bayou --help` would otherwise wait for scikit-learn and Numba, which take seconds to load.
+Without it `bayou --help` would load scikit-learn and Numba, which takes seconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def attributes(
-    package: str, homes: Mapping[str, str], rooms: tuple[str, ...] = ()
+    package: str, homes: Mapping[str, str], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package.
 
@@ -21,21 +21,21 @@ def attributes(
     package : str
         Its ``__name__``.
     homes : mapping
-        Public names, and the modules they are in.
-    rooms : tuple of str
-        Modules of the package that are there without being imported.
+        Public names, and the modules that define them.
+    modules : tuple of str
+        Modules of the package that are attributes without being imported first.
     """
 
     def get(name: str) -> Any:
         if name in homes:
             value = getattr(importlib.import_module(homes[name]), name)
-            setattr(sys.modules[package], name, value)  # from now on Python finds it by itself
+            setattr(sys.modules[package], name, value)  # the next lookup does not come here
             return value
-        if name in rooms:
+        if name in modules:
             return importlib.import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *rooms})
+    def list_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *modules})
 
-    return get, names
+    return get, list_names

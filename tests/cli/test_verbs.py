@@ -9,10 +9,10 @@ import pytest
 from tests.cli.samples import texts
 
 import bayou
-from bayou.api.estimator import Estimator
 from bayou.api.topic_estimator import TopicEstimator
 from bayou.cli import app
 from bayou.cli.catalogue import classes, find, name_of
+from bayou.registry import MODELS
 
 VERBS = [
     "demo",
@@ -131,11 +131,8 @@ def test_models_are_listed_with_their_papers(invoke):
         if row["name"] in ("lda", "online-lda"):
             assert row["parameters"]["n_topics"] == 50
     assert "did you mean 'lda'" in invoke("models", "lad", code=2).stderr
-    assert {find(name) for name in classes()} == {
-        kind
-        for kind in Estimator.kinds.values()
-        if kind.__module__.startswith("bayou.models.") and issubclass(kind, TopicEstimator)
-    }
+    kinds = {getattr(bayou, name) for name in MODELS}
+    assert {find(name) for name in classes()} == {k for k in kinds if issubclass(k, TopicEstimator)}
     assert all(name_of(find(name)) == name for name in classes())
 
 

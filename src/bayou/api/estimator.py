@@ -61,15 +61,10 @@ class Estimator(BaseEstimator):
 
     saved: ClassVar[tuple[Saved, ...]] = ()  # what a model file holds
 
-    kinds: ClassVar[dict[str, type[Estimator]]] = {}
-    meets_labels: ClassVar[bool] = (
-        False  # whether `partial_fit` accepts labels that were not announced
-    )
+    meets_labels: ClassVar[bool] = False  # whether `partial_fit` takes new labels
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not abstract and not cls.__name__.startswith("_"):
-            Estimator.kinds[cls.__name__] = cls
 
     # -- input checks --------------------------------------------------------------------------
 

@@ -10,13 +10,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bayou.api.estimator import Estimator
 from bayou.data import container
 from bayou.data.errors import ModelFileError
-from bayou.homes import HOMES
+from bayou.registry import HOMES, find_class
 
-# What a file may hold, by the kind its manifest states, and how that is made from it. Whatever is built
-# around an estimator adds its own kind here, so that one function reads them all.
+# Functions that make a model from the arrays and manifest of a file, by the kind that the manifest names.
+# `TextModel` adds its own.
 readers: dict[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]] = {}
 
 
@@ -33,8 +32,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], name: str) -> Any:
     """The model whose file, called ``name`` in messages, holds these."""
-    _meet_all()
     what = manifest.get("kind")
+    if what != "model":
+        importlib.import_module(HOMES["TextModel"])  # which adds its own reader
     reader = readers.get(what) if isinstance(what, str) else None
     if reader is None:
         raise ModelFileError(
@@ -47,16 +47,10 @@ def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], na
         raise ModelFileError(f"{name}: {error}") from None
 
 
-def _meet_all() -> None:
-    """Import every public class: they make themselves known then, and a file may name any of them."""
-    for home in sorted(set(HOMES.values())):
-        importlib.import_module(home)
-
-
 def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Any:
     """The fitted estimator whose payload and manifest these are."""
     name = manifest.get("estimator")
-    kind = Estimator.kinds.get(name) if isinstance(name, str) else None
+    kind = find_class(name) if isinstance(name, str) else None
     if kind is None:
         raise ModelFileError(f"the file holds a {name!r}, which this bayou does not know")
     return kind._from_file(arrays, manifest)

@@ -169,7 +169,7 @@ def fit(  # one parameter a flag
     Without a file at hand, builtin:docstrings is one; its columns are text,
     package, parameters and n_parameters.
     """
-    model = catalogue.resolved(model, label, target)
+    model = catalogue.choose(model, label, target)
     documents.check_there(file)
     from bayou.data.table import Columns
     from bayou.data.text import Vectorizer

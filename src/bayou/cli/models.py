@@ -29,10 +29,10 @@ def models(
     Example: bayou models lda
     """
     families = catalogue.families()
-    full = catalogue.spelled(name or "")
+    full = catalogue.full_name(name or "")
     chosen = () if name is None else families.get(full, (full,))
     for key in chosen:
-        catalogue.check(key)
+        catalogue.class_name(key)
     for key in chosen or catalogue.classes():
         about = catalogue.about(key)
         # the parameters take an import, so they are looked up only where they are shown
