@@ -19,8 +19,12 @@ sys.exit(0 if v >= (3, 11) else "bayou needs Python 3.11 or newer, but $(PYTHON)
 Name a newer one: make PYTHON=python3.12" % v[:2])
 endef
 
+# The tests of a module share what is fitted for them, so a worker gets neighbours and gives away its last
+# ones to an idle one. Each compiles or reads the kernels it needs: more than eight gain nothing.
+PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports registry test browser slow bounds coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports registry test browser slow generic bounds coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,14 +51,21 @@ imports: $(VENV)/.dev  ## imports go to a lower layer only
 registry: $(VENV)/.dev  ## write what is generated from src/bayou/registry.py
 	$(BIN)/python docs/from_registry.py
 
-test: $(VENV)/.dev  ## all tests but the slow ones
-	$(BIN)/python -m pytest -q -m "not slow and not browser"
+test: $(VENV)/.dev  ## all tests but the slow ones, on all cores
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not browser"
 
 browser: $(VENV)/.browser  ## open the report in Chromium; BAYOU_SCREENSHOTS=folder keeps the pictures
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
-slow: $(VENV)/.dev  ## the statistical tests that take minutes
+slow: $(VENV)/.dev  ## the statistical tests that take minutes, then the others as of another machine
 	$(BIN)/python -m pytest -q -m slow
+	$(MAKE) generic
+
+# Sums of floats are taken in another order by wider registers, and fused where the machine can: what holds
+# on this machine and on the least one of its kind does not rest on last bits.
+generic: $(VENV)/.dev  ## all tests but the slow ones, for the least machine of this kind
+	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-generic \
+		$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not browser"
 
 bounds: $(VENV)/.dev  ## the tests of kernels and inference with every index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds $(BIN)/python -m pytest -q \

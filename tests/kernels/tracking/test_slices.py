@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from tests.reference import tracking as twin
 
@@ -103,19 +104,43 @@ def test_leading_entries_are_those_of_a_stable_sort():
         np.testing.assert_array_equal(values[k], rows[order, k])
 
 
-def test_the_likeliest_burst_is_that_of_a_search():
-    """Against the log-likelihood by gammas, whose top is looked for on a grid."""
-    rng = np.random.default_rng(4)
-    times, shares = rng.integers(2, 30, 40), rng.dirichlet(np.ones(40))
-    sizes, many = np.array([3, 8, 40]), np.array([5, 9, 2])
-    seldom, bounds = (60.0, -200.0), (np.log(0.5), np.log(1e6))
+def urns(concentration, seed=4, n_docs=300):
+    """Shares of terms, documents from urns of a known concentration, and what is counted of them."""
+    rng = np.random.default_rng(seed)
+    q, sizes = rng.dirichlet(np.ones(20)), rng.choice([3, 8, 40], n_docs)
+    counts = np.array([rng.multinomial(n, rng.dirichlet(concentration * q)) for n in sizes])
+    _, v = np.nonzero(counts > 1)
+    once = np.log(q[np.nonzero(counts == 1)[1]])
+    return q, counts, (counts[counts > 1], q[v], (float(len(once)), once.sum()))
 
-    def log_lik(log_a):
+
+BOUNDS = np.log(0.5), np.log(1e6)
+
+
+@pytest.mark.parametrize("concentration", [2.0, 12.0, 70.0])
+def test_the_likeliest_burst_is_that_of_a_search(concentration):
+    """Against the log-likelihood of whole documents by gammas; its top is inside the bounds."""
+    q, counts, seen = urns(concentration)
+    assert {n > 12 for n in seen[0]} == {False, True}, "both ways to a ratio of gammas"
+
+    def minus_log_lik(log_a):
         a = np.exp(log_a)
-        again = gammaln(a * shares + times) - gammaln(a * shares)
-        return 60.0 * log_a + again.sum() + (many * (gammaln(a) - gammaln(a + sizes))).sum()
+        every = gammaln(a * q + counts) - gammaln(a * q)
+        return -every.sum() - (gammaln(a) - gammaln(a + counts.sum(axis=1))).sum()
 
-    grid = np.linspace(*bounds, 3000)
-    best = grid[np.argmax([log_lik(x) for x in grid])]
-    found = slices.likeliest_burst(times, shares, seldom, sizes, many, bounds)
-    assert np.log(found) == pytest.approx(best, abs=0.03)
+    best = minimize_scalar(
+        minus_log_lik, bounds=BOUNDS, method="bounded", options={"xatol": 1e-6}
+    ).x
+    assert BOUNDS[0] + 0.5 < best < BOUNDS[1] - 0.5
+    assert best == pytest.approx(np.log(concentration), abs=0.5), "not far from that of the draws"
+    sizes, many = np.unique(counts.sum(axis=1), return_counts=True)
+    found = slices.likeliest_burst(*seen, sizes, many, BOUNDS)
+    assert np.log(found) == pytest.approx(best, abs=0.0101)  # half the width that is near enough
+
+
+def test_documents_that_repeat_nothing_have_the_largest_concentration():
+    seldom, none = (30.0, -90.0), np.empty(0)
+    found = slices.likeliest_burst(
+        none.astype(np.int64), none, seldom, np.array([3]), np.array([10]), BOUNDS
+    )
+    assert np.log(found) == pytest.approx(BOUNDS[1], abs=0.0201)
