@@ -37,7 +37,7 @@ def animals(tmp_path_factory):
 
 
 def finish(started, code=0):
-    out, err = started.communicate(timeout=300)
+    out, err = started.communicate(timeout=600)
     assert started.returncode == code, (out, err)
     assert "Traceback" not in err
     return out, err
