@@ -11,8 +11,8 @@ import bayou
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(documentation: Path) -> Path:
+    return documentation
 
 
 def _run(*args: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def _run(*args: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "80"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         stdin=subprocess.DEVNULL,
         check=False,
     )

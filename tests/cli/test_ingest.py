@@ -294,7 +294,7 @@ def test_mistakes(invoke, models, files, tmp_path):
 
 def waited(path, n):
     """Until a file has so many lines."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while time.monotonic() < until:
         if path.exists() and path.read_bytes().count(b"\n") >= n:
             return
@@ -312,7 +312,7 @@ def test_sigterm_is_clean_and_what_follows_is_as_if_it_had_not_been(
     one = process(*words, "--state", "s", "-f")
     waited(tmp_path / "out.jsonl", 300)  # answers do not wait for a block to be full
     one.send_signal(signal.SIGTERM)
-    _, err = one.communicate(timeout=60)
+    _, err = one.communicate(timeout=600)
     assert one.returncode == 0, err
     assert "Stopped; the model is" in err
     assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 256
@@ -336,7 +336,7 @@ def test_a_disk_that_is_full(process, invoke, models, tmp_path):
     words = ["stream", models / "topics.bayou", "docs.jsonl", "-o", "out.jsonl", "--block", "32"]
     full = process(*words, "--state", "s", "-q")
     resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (30_000, 30_000))  # while it is starting
-    _, err = full.communicate(timeout=120)
+    _, err = full.communicate(timeout=600)
     assert full.returncode == 1
     assert "file too large" in err
     assert Path("out.jsonl").stat().st_size == 30_000  # in the middle of a row
@@ -386,7 +386,7 @@ def test_standard_input_that_is_closed_is_not_waited_for(models, tmp_path):
     for words in (f"stream {models / 'topics.bayou'} - --state {tmp_path / 's'}", "track -"):
         line = f"exec {sys.executable} -m bayou {words} <&-"
         done = subprocess.run(
-            line, shell=True, check=False, capture_output=True, text=True, timeout=60
+            line, shell=True, check=False, capture_output=True, text=True, timeout=600
         )
         assert "standard input is closed" in done.stderr
         assert done.returncode == 1
@@ -400,7 +400,7 @@ def test_stopped_while_a_server_is_still_awaited(process, models):
     )
     assert "is away" in started.stderr.readline()
     started.send_signal(signal.SIGTERM)
-    assert "Stopped before anything was read" in started.communicate(timeout=60)[1]
+    assert "Stopped before anything was read" in started.communicate(timeout=600)[1]
     assert started.returncode == 0
 
 
@@ -432,7 +432,7 @@ def test_a_block_that_is_not_full_is_told_with_the_words_that_are_unknown(
     while "60 wait" not in said:
         said = one.stderr.readline()
     one.send_signal(signal.SIGTERM)
-    _, said = one.communicate(timeout=120)
+    _, said = one.communicate(timeout=600)
     assert one.returncode == 0
     assert "60 wait for a block of 4,096" in said
     assert "60 documents waited for a block of 4,096 to be full: not learned" in said

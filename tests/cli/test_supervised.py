@@ -37,7 +37,7 @@ def animals(tmp_path_factory):
 
 
 def finish(started, code=0):
-    out, err = started.communicate(timeout=300)
+    out, err = started.communicate(timeout=600)
     assert started.returncode == code, (out, err)
     assert "Traceback" not in err
     return out, err
@@ -241,7 +241,8 @@ def test_models_lists_the_family(invoke):
     assert "--set epsilon=0.001" in both
 
 
-def test_the_corpus_that_is_always_there(invoke):
+def test_the_corpus_that_is_always_there(invoke, documentation, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(documentation))
     words = ("fit", "builtin:docstrings/test", "-m", "med-lda", "--dry-run")
     for column in ("--label=package", "--label=parameters", "--target=n_parameters"):
         assert "would fit MedLDA" in invoke(*words, column).stdout

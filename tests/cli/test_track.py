@@ -311,7 +311,7 @@ def test_a_pipe_is_told_of_at_once_and_what_it_brought_is_kept(process, news, tm
     started.stdin.flush()
     assert any('"kind": "born"' in line for line in started.stdout)  # and no more is sent
     started.send_signal(number)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate(timeout=600)
     assert started.returncode == 130, said
     kept = bayou.load(tmp_path / "a.bayou").estimator_
     assert kept.state_.n_seen == 200
