@@ -34,7 +34,7 @@ class Outer:
 def made():
     found = []
 
-    @options.grouped
+    @options.with_groups
     def verb(ctx: typer.Context, outer: Outer, last: Annotated[str, typer.Option("--last")] = "z"):
         """What it does."""
         found.append((ctx.command_path, outer, last))

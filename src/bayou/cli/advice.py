@@ -76,7 +76,7 @@ def on_fit(estimator: Any, corpus: Corpus, messages: Messages) -> None:
 
     p, name = estimator.get_params(deep=False), catalogue.name_of(type(estimator))
     streams = {"n_passes", "batch_size"} <= set(p) and hasattr(estimator, "partial_fit")
-    if streams and not predictions.are_learned(estimator):
+    if streams and not predictions.is_supervised(estimator):
         size = p["batch_size"] or batch_size(corpus.n_docs)
         each = max(-(-corpus.n_docs // size), 1)
         if each * p["n_passes"] < _FEW_STEPS:
@@ -105,9 +105,7 @@ def _few_steps(name: str, n_docs: int, each: int, n_passes: int) -> str:
     """Which model to use for few documents, or how to train this one for longer."""
     batch, steps = name.removeprefix("online-"), several(each * n_passes, "step")
     other = batch if batch != name and batch in catalogue.classes() else "lda"
-    text = (
-        f"{name} is a streaming model, and {n_docs:,} documents give only {steps}: use --model {other}"
-    )
+    text = f"{name} is a streaming model, and {n_docs:,} documents give only {steps}: use --model {other}"
     if batch == name:  # more passes would overfit EM, which has no prior
         return text
     return f"{text}, or more passes with --set n_passes={-(-_FEW_STEPS // each)}"

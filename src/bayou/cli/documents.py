@@ -37,7 +37,7 @@ class Source(NamedTuple):
     n_before: int = 0  # documents of earlier files: numbering continues after them
 
     @property
-    def once(self) -> bool:
+    def is_read_once(self) -> bool:
         """Whether it can be read only once: standard input, a pipe."""
         return (
             not builtin.is_builtin(self.path)

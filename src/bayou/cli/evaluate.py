@@ -32,7 +32,7 @@ _Output = Annotated[
 ]
 
 
-@options.grouped
+@options.with_groups
 def evaluate(
     model: options.Model,
     file: options.File,
@@ -75,11 +75,13 @@ def _print(found: dict[str, float], table: _Predictions, as_json: bool) -> None:
     found |= table.measures
     if as_json:
         rows = [
-            {name: output.finite(value) for name, value in row._asdict().items()}
+            {name: output.finite_or_none(value) for name, value in row._asdict().items()}
             for row in table.rows
         ]
         beside = {"classes": rows} if rows else {}
-        output.print_json({name: output.finite(value) for name, value in found.items()} | beside)
+        output.print_json(
+            {name: output.finite_or_none(value) for name, value in found.items()} | beside
+        )
         return
     for name, value in found.items():
         output.print_measure(name, value)
@@ -143,7 +145,8 @@ def _print_classes(rows: list[Any]) -> None:
     typer.echo(f"\n{'class':<{wide}} {'documents':>9} {'precision':>9} {'recall':>9} {'F1':>9}")
     for row in rows:
         shown = " ".join(
-            f"{'-' if output.finite(value) is None else f'{value:.4f}':>9}" for value in row[2:]
+            f"{'-' if output.finite_or_none(value) is None else f'{value:.4f}':>9}"
+            for value in row[2:]
         )
         typer.echo(
             f"{textwrap.shorten(row.name, wide, placeholder='…'):<{wide}} {row.n_docs:>9,} {shown}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayou.cli import documents, model_file, options, output, predictions
-from bayou.cli.predictions import short
+from bayou.cli.predictions import as_decimal
 
 if TYPE_CHECKING:
     from bayou.results.explanation import Explanation
@@ -19,7 +19,7 @@ _TOPICS = 3
 _WORDS = 3  # in the name of a topic
 
 
-@options.grouped
+@options.with_groups
 def explain(
     model: options.Model,
     file: options.File,
@@ -103,16 +103,16 @@ def _row(
             {
                 "term": found.terms[i],
                 "count": int(found.counts[i]),
-                "probability": short(found.topics[i, k]),
-                "part": short(parts[i, k]),
+                "probability": as_decimal(found.topics[i, k]),
+                "part": as_decimal(parts[i, k]),
             }
             for i in (-parts[:, k]).argsort(kind="stable")
         ]
         topics.append(
             {
                 "topic": int(k) if numbers is None else numbers[k],
-                "share": short(found.proportions[k]),
-                "prior": short(found.base[k]),
+                "share": as_decimal(found.proportions[k]),
+                "prior": as_decimal(found.base[k]),
                 "terms": words,
             }
         )

@@ -37,7 +37,7 @@ _OUT = Path("model.bayou")
 
 # fmt: off
 @dataclass(frozen=True)
-class What:
+class ModelOptions:
     """The model to fit and the files to write."""
 
     out: Annotated[Path | None, typer.Option(
@@ -57,15 +57,15 @@ class Words:
     """Which words become terms."""
 
     stop_words: options.StopWords = "english"
-    min_df: Annotated[str, options.wording(
+    min_df: Annotated[str, options.words_option(
         "--min-df", metavar="N",
         help="Drop words in fewer than N documents (or this fraction of documents).")] = "2"
-    max_df: Annotated[str, options.wording(
+    max_df: Annotated[str, options.words_option(
         "--max-df", metavar="N",
         help="Drop words in more than N documents (or this fraction of documents).")] = "0.5"
-    max_features: Annotated[int | None, options.wording(
+    max_features: Annotated[int | None, options.words_option(
         "--max-features", min=1, metavar="N", help="Keep only the N most frequent words.")] = None
-    ngrams: Annotated[int, options.wording(
+    ngrams: Annotated[int, options.words_option(
         "--ngrams", min=1, max=9, metavar="N", help="Also count runs of up to N words as terms.")] = 1
 
     def vectorizer(self) -> Vectorizer:
@@ -85,7 +85,7 @@ class Words:
 class FitInput(options.FullInput):
     """Documents, which no model has read before."""
 
-    text: Annotated[str | None, options.column(
+    text: Annotated[str | None, options.column_option(
         "--text", metavar="NAME", help="Column of the text. Default: `text`.")] = None
 
     def columns(self, guess: bool) -> Columns:
@@ -97,7 +97,7 @@ class FitInput(options.FullInput):
 
 
 @dataclass(frozen=True)
-class Training(options.Checkpoints):
+class TrainingOptions(options.Checkpoints):
     """How the model is trained."""
 
     first: options.First = None
@@ -106,14 +106,14 @@ class Training(options.Checkpoints):
 # fmt: on
 
 
-@options.grouped
+@options.with_groups
 def fit(
     ctx: typer.Context,
     file: options.File,
-    what: What,
+    what: ModelOptions,
     words: Words,
     input: FitInput,
-    how: Training,
+    how: TrainingOptions,
     run: options.Run,
 ) -> None:
     """Learn topics from a file of texts, save the model and print its topics.
@@ -150,7 +150,7 @@ def fit(
 
 
 def _text_model(
-    ctx: typer.Context, what: What, words: Words, how: Training, threads: int | None
+    ctx: typer.Context, what: ModelOptions, words: Words, how: TrainingOptions, threads: int | None
 ) -> TextModel:
     """The model to fit, with checked parameters."""
     from bayou.text_model import TextModel
@@ -172,7 +172,7 @@ def _fit_corpus(
     if not corpus.n_terms:
         raise DataError(f"no term is left; documents: {corpus.n_docs}; {NO_TERMS}")
     advice.on_documents(corpus, job.messages)
-    if predictions.are_learned(model.estimator):
+    if predictions.is_supervised(model.estimator):
         advice.on_labels(corpus.label_names, source.label_separator, job.messages)
     if dry_run:
         typer.echo(f"would fit {model.estimator!r} and write {job.out}")
@@ -187,7 +187,7 @@ def _fit_corpus(
         write_report(report, model, corpus, texts, title=title, messages=job.messages)
 
 
-def _note_unused(what: What, input: FitInput, messages: Messages) -> None:
+def _note_unused(what: ModelOptions, input: FitInput, messages: Messages) -> None:
     """Print that options are not used, where neither the model nor a report uses them."""
     if what.report is not None or catalogue.entry(what.model).labels:
         return
@@ -203,7 +203,7 @@ def _check_report(report: Path | None, others: list[Any]) -> None:
         load_report()
 
 
-def _output(what: What, file: str, resume: bool) -> Path:
+def _output(what: ModelOptions, file: str, resume: bool) -> Path:
     """The path of the model; the default must not exist yet."""
     if what.out is None and _OUT.exists() and not resume:
         raise typer.BadParameter(

@@ -32,7 +32,7 @@ class Changes:
 # fmt: on
 
 
-@options.grouped
+@options.with_groups
 def labels(
     model: options.Model,
     changes: Changes,
@@ -90,20 +90,20 @@ def _change(inner: Any, path: Path, changes: Changes) -> None:
             param_hint="MODEL",
         )
 
-    def own(names: list[str]) -> list[Any]:
+    def spell(names: list[str]) -> list[Any]:
         """Names as the model spells them."""
         known = {str(label): label for label in inner.classes_.tolist()}
         return [known.get(name, name) for name in names]
 
     into = changes.into or []
     if changes.add:
-        inner.add_labels(own(changes.add))
+        inner.add_labels(spell(changes.add))
     if changes.remove:
-        inner.remove_labels(own(changes.remove))
+        inner.remove_labels(spell(changes.remove))
     if changes.merge:
-        inner.merge_labels(own(changes.merge), own(into)[0])
+        inner.merge_labels(spell(changes.merge), spell(into)[0])
     if changes.split is not None:
-        inner.split_label(own([changes.split])[0], own(into))
+        inner.split_label(spell([changes.split])[0], spell(into))
 
 
 def _print(inner: Any, n_terms: int, as_json: bool) -> None:
@@ -118,7 +118,7 @@ def _print(inner: Any, n_terms: int, as_json: bool) -> None:
         if as_json:
             row: dict[str, Any] = {"number": int(number), "label": name}
             if size is not None:
-                row |= {"tokens": output.finite(round(float(size), 1)), "terms": words}
+                row |= {"tokens": output.finite_or_none(round(float(size), 1)), "terms": words}
             output.print_json(row)
         else:
             tokens = "" if size is None else f"{size:>12,.0f}  "

@@ -98,7 +98,7 @@ class Learner:
     ) -> None:
         """Learn from documents; labels that the model does not know become its own."""
         inner = self.estimator
-        if not predictions.are_learned(inner):
+        if not predictions.is_supervised(inner):
             self.model.partial_fit(texts)
         elif predictions.is_regression(inner):
             self.model.partial_fit(texts, targets or [float("nan")] * len(texts))
@@ -110,7 +110,7 @@ class Learner:
 
     def learn_batch(self, batch: documents.Batch) -> None:
         """Learn from documents of a file."""
-        is_classifier = predictions.are_learned(self.estimator) and not predictions.is_regression(
+        is_classifier = predictions.is_supervised(self.estimator) and not predictions.is_regression(
             self.estimator
         )
         labels = self.labels_of(batch) if is_classifier else None
@@ -179,7 +179,7 @@ class Learner:
             )
         if hasattr(self.model, "partial_fit"):
             return
-        other = "online-med-lda" if predictions.are_learned(self.estimator) else "online-lda"
+        other = "online-med-lda" if predictions.is_supervised(self.estimator) else "online-lda"
         raise typer.BadParameter(
             f"{path} is a {name_of(type(self.estimator))}, which learns from a whole corpus at once; to "
             f"update a model, fit one with --model {other}",

@@ -1,7 +1,7 @@
 """Options of the command line, defined once, and groups of them that several verbs share.
 
-A group is a dataclass whose fields are options. A verb decorated with `grouped` takes groups as parameters;
-the command line shows their fields.
+A group is a dataclass whose fields are options. A verb decorated with `with_groups` takes groups as
+parameters; the command line shows their fields.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import typer
 from bayou.cli.documents import MAX_LINE, Source
 from bayou.cli.messages import Messages
 
-column = functools.partial(typer.Option, rich_help_panel="Columns of the input")
-reading = functools.partial(typer.Option, rich_help_panel="Reading")
-running = functools.partial(typer.Option, rich_help_panel="Running")
-alerting = functools.partial(typer.Option, rich_help_panel="Alerts")
-wording = functools.partial(typer.Option, rich_help_panel="Words")
+column_option = functools.partial(typer.Option, rich_help_panel="Columns of the input")
+reading_option = functools.partial(typer.Option, rich_help_panel="Reading")
+run_option = functools.partial(typer.Option, rich_help_panel="Running")
+alert_option = functools.partial(typer.Option, rich_help_panel="Alerts")
+words_option = functools.partial(typer.Option, rich_help_panel="Words")
 
 # fmt: off
 File = Annotated[
@@ -36,21 +36,22 @@ ModelOutput = Annotated[Path | None, typer.Option(
     "--output", "-o", metavar="FILE", help="Where to save the model. Default: overwrite MODEL.")]
 Settings = Annotated[list[str] | None, typer.Option(
     "--set", metavar="NAME=VALUE", help="A parameter of the model; repeatable.")]
-Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Heading of the report.")]
-StopWords = Annotated[str, wording(
+Title = Annotated[str | None, typer.Option(
+    "--title", metavar="TEXT", help="Heading of the report. Default: the name of the model or file.")]
+StopWords = Annotated[str, words_option(
     "--stop-words", metavar="LANG", help="Drop common words: english, german, fr, ... or none.")]
-Seed = Annotated[int, running(
+Seed = Annotated[int, run_option(
     "--seed", min=0, metavar="N", help="Random seed; the same seed gives the same model.")]
-Threads = Annotated[int | None, running(
-    "--threads", min=1, metavar="N", help="Does not change the result. Default: all cores.")]
-First = Annotated[int | None, running(
+Threads = Annotated[int | None, run_option(
+    "--threads", min=1, metavar="N", help="Number of threads; does not change the result. Default: all cores.")]
+First = Annotated[int | None, run_option(
     "--first", min=1, metavar="N",
     help="Streaming models: choose words from the first N documents, then learn in one pass.")]
-MaxTime = Annotated[float | None, running(
+MaxTime = Annotated[float | None, run_option(
     "--max-time", metavar="SECONDS", help="Start no further pass after this time.")]
 
 
-def grouped(verb: Callable[..., None]) -> Callable[..., None]:
+def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
     """Replace the parameters of a verb that are groups by the options of the groups."""
     own = inspect.signature(verb, eval_str=True).parameters
     kinds = {name: p.annotation for name, p in own.items()}
@@ -100,9 +101,9 @@ class Run:
     """How a verb runs and what it prints beside its results."""
 
     threads: Threads = None
-    quiet: Annotated[bool, running("--quiet", "-q", help="Print errors only.")] = False
+    quiet: Annotated[bool, run_option("--quiet", "-q", help="Print errors only.")] = False
     verbose: Annotated[
-        bool, running("--verbose", "-v", help="Print more, and tracebacks.")] = False
+        bool, run_option("--verbose", "-v", help="Print more, and tracebacks.")] = False
 
     def messages(self) -> Messages:
         """What prints on standard error."""
@@ -113,12 +114,12 @@ class Run:
 class Checkpoints:
     """Training that can be resumed."""
 
-    checkpoint_dir: Annotated[Path | None, running(
+    checkpoint_dir: Annotated[Path | None, run_option(
         "--checkpoint-dir", metavar="FOLDER",
         help="Write a checkpoint here at intervals and on Ctrl-C.")] = None
-    resume: Annotated[bool, running(
+    resume: Annotated[bool, run_option(
         "--resume", help="Resume from the checkpoint, if there is one.")] = False
-    dry_run: Annotated[bool, running(
+    dry_run: Annotated[bool, run_option(
         "--dry-run", help="Read and check the input, print what would be done, write nothing.")] = False
 
 
@@ -126,10 +127,10 @@ class Checkpoints:
 class Alerts:
     """What happens with each alert."""
 
-    on_alert: Annotated[str | None, alerting(
+    on_alert: Annotated[str | None, alert_option(
         "--on-alert", metavar="CMD",
         help="Run this for each alert, with its JSON on stdin. No shell: use sh -c '...'.")] = None
-    webhook: Annotated[str | None, alerting(
+    webhook: Annotated[str | None, alert_option(
         "--webhook", metavar="URL", help="Post each alert to this address.")] = None
 
 
@@ -137,16 +138,16 @@ class Alerts:
 class Input:
     """How a file of texts is read."""
 
-    text: Annotated[str | None, column(
+    text: Annotated[str | None, column_option(
         "--text", metavar="NAME",
         help="Column of the text. Default: as when the model was made, else `text`. The other "
         "columns default likewise.")] = None
-    format: Annotated[str | None, reading(
+    format: Annotated[str | None, reading_option(
         "--format", metavar="NAME",
         help="jsonl, csv, tsv, parquet or folder. Default: by the file name.")] = None
-    encoding_errors: Annotated[str, reading(
+    encoding_errors: Annotated[str, reading_option(
         "--encoding-errors", metavar="HOW", help="Bytes that are not UTF-8: strict or replace.")] = "strict"
-    max_line_bytes: Annotated[int, reading(
+    max_line_bytes: Annotated[int, reading_option(
         "--max-line-bytes", min=1, metavar="N", help="Refuse longer lines. Default: 64 MiB.",
         show_default=False)] = MAX_LINE
 
@@ -163,7 +164,7 @@ class Input:
 class NamedInput(Input):
     """Documents with an id."""
 
-    id: Annotated[str | None, column(
+    id: Annotated[str | None, column_option(
         "--id", metavar="NAME",
         help="Column of the document's id. Default: `id`, else documents are numbered.")] = None
 
@@ -172,18 +173,18 @@ class NamedInput(Input):
 class DatedInput(NamedInput):
     """Documents with an id and a date."""
 
-    time: Annotated[str | None, column("--time", metavar="NAME", help="Column of the date.")] = None
+    time: Annotated[str | None, column_option("--time", metavar="NAME", help="Column of the date.")] = None
 
 
 @dataclass(frozen=True)
 class LabelledInput(Input):
     """Documents with labels or a number."""
 
-    label: Annotated[str | None, column(
+    label: Annotated[str | None, column_option(
         "--label", metavar="NAME", help="Column of the class or labels.")] = None
-    label_separator: Annotated[str | None, column(
+    label_separator: Annotated[str | None, column_option(
         "--label-separator", metavar="TEXT", help="Separator of several labels in one field.")] = None
-    target: Annotated[str | None, column(
+    target: Annotated[str | None, column_option(
         "--target", metavar="NAME", help="Column of the number to predict.")] = None
 
 

@@ -191,7 +191,7 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
-def finite(value: Any) -> Any:
+def finite_or_none(value: Any) -> Any:
     """A value for JSON: None in place of infinities and NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -199,7 +199,7 @@ def finite(value: Any) -> Any:
 def print_measure(name: str, value: float) -> None:
     """Print one measure."""
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-    typer.echo(f"{name:<24} {'not defined' if finite(value) is None else shown:>14}")
+    typer.echo(f"{name:<24} {'not defined' if finite_or_none(value) is None else shown:>14}")
 
 
 @contextlib.contextmanager

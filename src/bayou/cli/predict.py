@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayou.cli import documents, model_file, options, output, predictions
-from bayou.cli.predictions import short
+from bayou.cli.predictions import as_decimal
 
 if TYPE_CHECKING:
     from bayou.text_model import TextModel
@@ -17,7 +17,7 @@ KNOWN = "known_words"
 _SIZE = 1000  # documents per batch
 
 
-@options.grouped
+@options.with_groups
 def predict(
     model: options.Model,
     file: options.File,
@@ -74,7 +74,11 @@ def predict_rows(
         best = int(shares[d].argmax())
         number = best if ids is None else ids[best]
         row |= {"topic": number, **({"name": names.get(number, "")} if names else {})}
-        row |= {"share": short(shares[d, best]), "unknown": short(unknown[d]), KNOWN: int(known[d])}
+        row |= {
+            "share": as_decimal(shares[d, best]),
+            "unknown": as_decimal(unknown[d]),
+            KNOWN: int(known[d]),
+        }
         out.append(row | _topics(shares[d], ids, top, tabular))
     return out
 
@@ -83,14 +87,14 @@ def _topics(shares: Any, ids: list[int] | None, top: int | None, tabular: bool) 
     """Shares of all topics in order, or of the largest; under permanent numbers where there are any."""
     numbers = range(len(shares)) if ids is None else ids
     if top is None:
-        values = [short(share) for share in shares]
+        values = [as_decimal(share) for share in shares]
         if tabular:
             return {f"topic_{k}": v for k, v in zip(numbers, values, strict=True)}
         return {
             "topics": values if ids is None else [list(p) for p in zip(ids, values, strict=True)]
         }
     order = (-shares).argsort(kind="stable")[:top]
-    pairs = [[numbers[k], short(shares[k])] for k in order.tolist()]
+    pairs = [[numbers[k], as_decimal(shares[k])] for k in order.tolist()]
     if not tabular:
         return {"topics": pairs}
     return {

@@ -20,7 +20,7 @@ TARGET = "target"
 _JOINT = "; "  # between the labels of a document in one cell of a table
 
 
-def short(value: Any) -> float:
+def as_decimal(value: Any) -> float:
     """A number as it is printed."""
     return round(float(value), DIGITS)
 
@@ -37,7 +37,7 @@ def kind_of(model: Any) -> str | None:
     response = getattr(inner, "response_", None)
     if response is not None:
         return str(response.kind)
-    if not are_learned(inner):
+    if not is_supervised(inner):
         return None
     if is_regression(inner):
         return "regression"
@@ -62,7 +62,7 @@ def columns(model: TextModel, text: str | None, label: str | None, target: str |
     return documents.texts_only(text, "")._replace(label=label if kind else "")
 
 
-def are_learned(estimator: Any) -> bool:
+def is_supervised(estimator: Any) -> bool:
     """Whether an estimator, or its class, is supervised; the predictions of a mixture are its topics."""
     return hasattr(estimator, "predict") and not hasattr(estimator, "score_samples")
 
@@ -92,7 +92,7 @@ def prediction_rows(
         if kind == "multi-label" and tabular:
             row["prediction"] = _JOINT.join(found)
         elif kind != "multi-label":
-            row["probability"] = short(chance[names.index(found[0])])
+            row["probability"] = as_decimal(chance[names.index(found[0])])
         rows.append(row | _probabilities(names, chance, top, tabular))
     return rows
 
@@ -101,7 +101,7 @@ def _probabilities(
     names: Sequence[str], chance: Any, top: int | None, tabular: bool
 ) -> dict[str, Any]:
     order = range(len(names)) if top is None else (-chance).argsort(kind="stable")[:top].tolist()
-    pairs = [(names[i], short(chance[i])) for i in order]
+    pairs = [(names[i], as_decimal(chance[i])) for i in order]
     if not tabular:
         return {"probabilities": dict(pairs)}
     if top is None:
@@ -116,9 +116,12 @@ def _probabilities(
 def _numbers(model: TextModel, corpus: Corpus) -> list[dict[str, Any]]:
     mean, std = model.predict(corpus, return_std=True)
     if mean.ndim == 1:
-        return [{"prediction": short(m), "std": short(s)} for m, s in zip(mean, std, strict=True)]
+        return [
+            {"prediction": as_decimal(m), "std": as_decimal(s)}
+            for m, s in zip(mean, std, strict=True)
+        ]
     return [
-        {"prediction": [short(x) for x in m], "std": [short(x) for x in s]}
+        {"prediction": [as_decimal(x) for x in m], "std": [as_decimal(x) for x in s]}
         for m, s in zip(mean, std, strict=True)
     ]
 
@@ -158,21 +161,21 @@ def explain_score(
     shares, direct = found.shares.sum(axis=0), sign * found.words[:, i]
     row: dict[str, Any] = {
         "for": side.name,
-        "score": short(sign * found.scores[i]),
-        "base": short(sign * found.base[i]),
+        "score": as_decimal(sign * found.scores[i]),
+        "base": as_decimal(sign * found.base[i]),
         "terms": [
-            {"term": found.terms[j], "count": int(found.counts[j]), "part": short(parts[j])}
+            {"term": found.terms[j], "count": int(found.counts[j]), "part": as_decimal(parts[j])}
             for j in (-parts).argsort(kind="stable")
         ],
         "topics": [
             {
                 "topic": int(k),
                 "words": words[k],
-                "share": short(shares[k]),
-                "part": short(topics[k]),
+                "share": as_decimal(shares[k]),
+                "part": as_decimal(topics[k]),
             }
             for k in (-topics).argsort(kind="stable")
-            if short(shares[k]) > 0
+            if as_decimal(shares[k]) > 0
         ],
     }
-    return row | ({"words": short(direct.sum())} if direct.any() else {})
+    return row | ({"words": as_decimal(direct.sum())} if direct.any() else {})

@@ -25,7 +25,7 @@ _LAST = 1000  # documents at the end that are also measured separately
 
 def check(model: TextModel, path: Path) -> None:
     """Refuse a model that does not predict or is not a streaming model."""
-    if not (hasattr(model, "partial_fit") and predictions.are_learned(model.estimator_)):
+    if not (hasattr(model, "partial_fit") and predictions.is_supervised(model.estimator_)):
         raise typer.BadParameter(
             f"{path} is a {name_of(type(model.estimator_))}; give a streaming model that predicts, such as "
             "online-med-lda",
@@ -47,7 +47,7 @@ def run(
     total = {"documents": n_docs, "documents with answers": int(found.n_docs.sum())}
     measures = {**total, **_measures(found, names)}
     if as_json:
-        shown = {name: output.finite(value) for name, value in measures.items()}
+        shown = {name: output.finite_or_none(value) for name, value in measures.items()}
         output.print_json({**shown, "stream": _rows(found, names)})
     else:
         for name, value in measures.items():
@@ -147,7 +147,7 @@ def _rows(found: Progress, names: dict[str, str]) -> list[dict[str, Any]]:
             "seen": int(found.n_seen[i]),
             "documents": int(found.n_docs[i]),
             **{
-                name: output.finite(float(getattr(found, field)[i]))
+                name: output.finite_or_none(float(getattr(found, field)[i]))
                 for field, name in names.items()
             },
         }

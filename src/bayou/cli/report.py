@@ -31,7 +31,7 @@ _Test = Annotated[str | None, typer.Option(
 # fmt: on
 
 
-@options.grouped
+@options.with_groups
 def report(
     model: options.Model,
     input: options.FullInput,

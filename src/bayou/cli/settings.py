@@ -113,10 +113,10 @@ def convert(name: str, text: str, hint: Any) -> Any:
         return None
     for kind in (bool, int, float):
         if kind in kinds:
-            value = _one(text, kind)
+            value = _convert_one(text, kind)
             if value is not None:
                 return value
-    several = _several(text)
+    several = _convert_list(text)
     if several is not None and set(kinds) - {bool, int, float, str, NoneType}:
         return several
     if str in kinds:
@@ -124,7 +124,7 @@ def convert(name: str, text: str, hint: Any) -> Any:
     mappings = [kind for kind in kinds if get_origin(kind) is Mapping]
     if mappings:
         return _mapping(name, text)
-    wanted = " or ".join(_wording(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
+    wanted = " or ".join(_type_name(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
     raise typer.BadParameter(f"{name} must be {wanted}; got {text!r}", param_hint=_HINT)
 
 
@@ -144,20 +144,20 @@ def _mapping(name: str, text: str) -> dict[str, Any]:
     return found
 
 
-def _one(text: str, kind: type) -> Any:
+def _convert_one(text: str, kind: type) -> Any:
     try:
         return _TRUTH.get(text.lower()) if kind is bool else kind(text)
     except ValueError:
         return None
 
 
-def _several(text: str) -> list[float] | None:
+def _convert_list(text: str) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
         return None
 
 
-def _wording(kind: type) -> str:
+def _type_name(kind: type) -> str:
     names = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
     return names[kind]

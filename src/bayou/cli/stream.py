@@ -16,14 +16,14 @@ import typer
 from bayou.cli import interrupt, options, output
 from bayou.cli.shell import INTERRUPTED
 
-_sourcing = functools.partial(typer.Option, rich_help_panel="Source")
-_safety = functools.partial(typer.Option, rich_help_panel="Safety")
-_monitoring = functools.partial(typer.Option, rich_help_panel="Monitoring")
+_source_option = functools.partial(typer.Option, rich_help_panel="Source")
+_safety_option = functools.partial(typer.Option, rich_help_panel="Safety")
+_monitoring_option = functools.partial(typer.Option, rich_help_panel="Monitoring")
 
 
 # fmt: off
 @dataclass(frozen=True)
-class Written:
+class Outputs:
     """What is written, and where."""
 
     out: Annotated[list[str] | None, typer.Option(
@@ -42,15 +42,15 @@ class Written:
 class StreamInput(options.FullInput):
     """How records are read, and from where."""
 
-    format: Annotated[str | None, options.reading(
+    format: Annotated[str | None, options.reading_option(
         "--format", metavar="NAME", help="jsonl, csv or tsv. Default: by the file name.")] = None
-    key: Annotated[str, _sourcing(
+    key: Annotated[str, _source_option(
         "--key", metavar="NAME", help="Column of a table that only grows.")] = "id"
-    overlap: Annotated[int, _sourcing(
+    overlap: Annotated[int, _source_option(
         "--overlap", min=0, metavar="N", help="Keys to read again, for rows that were committed late.")] = 0
-    group: Annotated[str, _sourcing(
+    group: Annotated[str, _source_option(
         "--group", metavar="NAME", help="Consumer group of Redis.")] = "bayou"
-    remember: Annotated[int, _sourcing(
+    remember: Annotated[int, _source_option(
         "--remember", min=0, metavar="N", help="Skip documents whose id is among the last N.")] = 0
 
     def columns(self) -> dict[str, str | None]:
@@ -63,19 +63,19 @@ class StreamInput(options.FullInput):
 class Growing:
     """How the vocabulary follows the stream."""
 
-    closed: Annotated[bool, options.wording(
+    closed: Annotated[bool, options.words_option(
         "--closed", help="Do not change the vocabulary.")] = False
-    max_terms: Annotated[int | None, options.wording(
+    max_terms: Annotated[int | None, options.words_option(
         "--max-terms", min=1, metavar="N",
         help="Size of the vocabulary. Default: 50,000, or twice the present size if larger.")] = None
-    min_docs: Annotated[int | None, options.wording(
+    min_docs: Annotated[int | None, options.words_option(
         "--min-docs", min=1, metavar="N",
         help="Add a word once N documents contain it. Default: 5.")] = None
-    memory: Annotated[int | None, options.wording(
+    memory: Annotated[int | None, options.words_option(
         "--memory", min=1, metavar="N",
         help="Halve the counts of candidate words every N documents. Default: 100,000.")] = None
 
-    def given(self) -> dict[str, int]:
+    def limits(self) -> dict[str, int]:
         """The limits that were given."""
         limits = {"max_terms": self.max_terms, "min_docs": self.min_docs, "memory": self.memory}
         return {name: n for name, n in limits.items() if n is not None}
@@ -85,17 +85,17 @@ class Growing:
 class Safety:
     """When checkpoints are written, and where unusable records go."""
 
-    block: Annotated[int | None, _safety(
+    block: Annotated[int | None, _safety_option(
         "--block", min=1, metavar="N",
         help="Documents learned together. Default: several mini-batches.")] = None
-    checkpoint_seconds: Annotated[float, _safety(
+    checkpoint_seconds: Annotated[float, _safety_option(
         "--checkpoint-seconds", min=0, metavar="SECONDS",
         help="Time between checkpoints; does not change the result.")] = 10.0
-    checkpoint_docs: Annotated[int | None, _safety(
+    checkpoint_docs: Annotated[int | None, _safety_option(
         "--checkpoint-docs", min=1, metavar="N", help="Also write a checkpoint every N documents.")] = None
-    keep: Annotated[int, _safety(
+    keep: Annotated[int, _safety_option(
         "--keep", min=1, metavar="N", help="Number of checkpoints to keep.")] = 3
-    dead_letters: Annotated[Path | None, _safety(
+    dead_letters: Annotated[Path | None, _safety_option(
         "--dead-letters", metavar="FILE",
         help="File of records that cannot be used. Default: in the --state folder.")] = None
 
@@ -104,7 +104,7 @@ class Safety:
 class StreamAlerts(options.Alerts):
     """Where alerts of a tracker go."""
 
-    alerts: Annotated[str | None, options.alerting(
+    alerts: Annotated[str | None, options.alert_option(
         "--alerts", metavar="PLACE", help="Write each alert of a tracker once; as --output.")] = None
 
 
@@ -112,12 +112,12 @@ class StreamAlerts(options.Alerts):
 class Monitoring:
     """Metrics of the running stream."""
 
-    metrics: Annotated[Path | None, _monitoring(
+    metrics: Annotated[Path | None, _monitoring_option(
         "--metrics", metavar="FILE", help="Keep metrics for Prometheus in this file.")] = None
-    metrics_port: Annotated[int | None, _monitoring(
+    metrics_port: Annotated[int | None, _monitoring_option(
         "--metrics-port", min=0, max=65535, metavar="PORT",
         help="Also serve metrics on http://127.0.0.1:PORT/metrics.")] = None
-    report_seconds: Annotated[float, _monitoring(
+    report_seconds: Annotated[float, _monitoring_option(
         "--report-seconds", min=0.1, metavar="SECONDS", help="Time between two lines of metrics.")] = 10.0
 
 
@@ -129,7 +129,7 @@ class StreamPlan:
     sources: Annotated[list[str], typer.Argument(
         metavar="SOURCE...",
         help="Files, a folder, - for stdin, redis://HOST/0#STREAM, or a database URL#TABLE.")]
-    written: Written
+    outputs: Outputs
     input: StreamInput
     growing: Growing
     safety: Safety
@@ -140,7 +140,7 @@ class StreamPlan:
     @property
     def state(self) -> Path:
         """The folder of checkpoints."""
-        return self.written.state or self.model.with_suffix(".stream")
+        return self.outputs.state or self.model.with_suffix(".stream")
 
     @property
     def dead_letters(self) -> Path:
@@ -149,7 +149,7 @@ class StreamPlan:
 # fmt: on
 
 
-@options.grouped
+@options.with_groups
 def stream(plan: StreamPlan) -> None:
     """Learn from a stream and write predictions. Resumes after a crash without losing data.
 
@@ -164,8 +164,8 @@ def stream(plan: StreamPlan) -> None:
 
     messages = plan.run.messages()
     _check_places(plan)
-    if plan.growing.closed and plan.growing.given():
-        flags = ", ".join("--" + name.replace("_", "-") for name in plan.growing.given())
+    if plan.growing.closed and plan.growing.limits():
+        flags = ", ".join("--" + name.replace("_", "-") for name in plan.growing.limits())
         raise typer.BadParameter(f"--closed cannot be combined with {flags}")
     with interrupt.Brake(messages) as brake, _on_sigterm() as term:
         is_over = run(plan, messages, lambda: brake.pressed or term.is_set())
@@ -182,7 +182,7 @@ def _check_places(plan: StreamPlan) -> None:
     for flag, file in (("--metrics", metrics), ("--dead-letters", plan.safety.dead_letters)):
         if file is not None:
             output.check_writable(file, flag)
-    places: list[tuple[str, str | Path | None]] = [("--output", p) for p in plan.written.out or []]
+    places: list[tuple[str, str | Path | None]] = [("--output", p) for p in plan.outputs.out or []]
     places += [("--alerts", plan.alerts.alerts), ("--metrics", metrics)]
     places += [("--dead-letters", plan.dead_letters)]
     for i, (flag, place) in enumerate(places):

@@ -160,7 +160,7 @@ def _load(plan: StreamPlan, kept: Kept | None) -> Learner:
 def _growth(plan: StreamPlan, learner: Learner) -> Growth:
     from bayou.data.growing import Growth
 
-    model, given = learner.model, plan.growing.given()
+    model, given = learner.model, plan.growing.limits()
     own = asdict(model.growth) if model.growth is not None else {}
     size = plan.safety.block or learner.block_size
     usual = {
@@ -182,7 +182,7 @@ def _loop(
     from bayou.data.streams.sinks import JsonLines
     from bayou.run.ingest import Ingest, Policy
 
-    safety, outputs, wanted = plan.safety, plan.written.out or [], _wanted(plan)
+    safety, outputs, wanted = plan.safety, plan.outputs.out or [], _reading(plan)
     policy = Policy(
         safety.block or learner.block_size,
         plan.input.remember,
@@ -200,13 +200,13 @@ def _loop(
     return Ingest(source, sinks, journal, work, policy, settings, stopped, alerts=alert_sink)
 
 
-def _wanted(plan: StreamPlan) -> Wanted:
+def _reading(plan: StreamPlan) -> Wanted:
     from bayou.data.records import check_options
     from bayou.data.streams.places import Wanted
 
     i = plan.input
     how = check_options(i.encoding_errors, i.max_line_bytes)
-    return Wanted(i.format, plan.written.follow, i.key, i.group, i.overlap, how)
+    return Wanted(i.format, plan.outputs.follow, i.key, i.group, i.overlap, how)
 
 
 def _with_flags(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -228,7 +228,7 @@ def _task(
     from bayou.cli.stream_task import StreamTask
     from bayou.cli.tracker_task import TrackerTask
 
-    input, top = plan.input, plan.written.top or None
+    input, top = plan.input, plan.outputs.top or None
     found = learner.columns(input.text, input.label, input.target)._replace(id=input.id)
     names = columns.field_names(learner.model, found, input.label_separator, input.text)
     if not learner.is_tracker:
@@ -239,7 +239,7 @@ def _task(
                 param_hint="MODEL",
             )
         return StreamTask(learner, names, top, messages.info)
-    if plan.growing.closed or plan.growing.given():
+    if plan.growing.closed or plan.growing.limits():
         raise typer.BadParameter(
             "a tracker manages its vocabulary itself; leave out --closed, --max-terms, --min-docs and "
             "--memory",
@@ -267,11 +267,11 @@ def _settings(
         "output": outputs,
         "columns": plan.input.columns(),
         "label-separator": plan.input.label_separator,
-        "top": plan.written.top or None,
+        "top": plan.outputs.top or None,
         "block": policy.block,
         "remember": plan.input.remember,
         "closed": plan.growing.closed,
-        "growth": plan.growing.given(),
+        "growth": plan.growing.limits(),
         "reading": [wanted.format, wanted.key, wanted.overlap, *wanted.options],
         "group": wanted.group,
     }

@@ -30,7 +30,7 @@ def batches(
     a slice, so that its alerts are not delayed.
     """
     width = parse_width(model.slice_by)
-    if source.once:
+    if source.is_read_once:
         yield from _in_arrival_order(source, size, width, model)
         return
     clock = np.datetime64(model._intake.clock if hasattr(model, "_intake") else NEVER, "us")
@@ -44,13 +44,15 @@ def batches(
         for batch in documents.batches(source, size):
             mine = list(times[at : at + len(batch.texts)])
             at += len(batch.texts)
-            yield batch._replace(times=mine + _own(batch)[len(mine) :])  # the file may have grown
+            yield batch._replace(
+                times=mine + _times_of(batch)[len(mine) :]
+            )  # the file may have grown
         return
     messages.info(f"{source.path} is not in order of time; sorting it")
     yield from _in_time_order(source, size, clock)
 
 
-def _own(batch: documents.Batch) -> list[Any]:
+def _times_of(batch: documents.Batch) -> list[Any]:
     return batch.times or [np.datetime64("NaT", "us")] * len(batch.texts)
 
 
@@ -58,7 +60,7 @@ def _times(source: documents.Source, width: Width, clock: np.datetime64) -> Time
     """The times of all documents, missing ones filled with the previous; None without any dates."""
     if not width.dated or not os.path.isfile(source.path):
         return None
-    times = _concatenate(_own(batch) for batch in documents.batches(source, _LOOK))
+    times = _concatenate(_times_of(batch) for batch in documents.batches(source, _LOOK))
     return None if np.isnat(times).all() else filled(times, clock)
 
 
@@ -128,7 +130,7 @@ def _in_time_order(
                 for id_, text in zip(batch.ids, batch.texts, strict=True):
                     both = json.dumps([str(id_), text], ensure_ascii=False)
                     ends.append(ends[-1] + file.write(both.encode("utf-8", "surrogatepass")))
-                yield _own(batch)
+                yield _times_of(batch)
 
         own = _concatenate(write_texts())
         times = filled(own, clock)

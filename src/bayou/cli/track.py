@@ -33,9 +33,9 @@ class NewTracker:
         "--topics", "-k", min=1, metavar="N", help="Number of topics at the start.")] = 20
     settings: options.Settings = None
     stop_words: options.StopWords = "english"
-    min_df: Annotated[int, options.wording(
+    min_df: Annotated[int, options.words_option(
         "--min-df", min=2, metavar="N", help="Add a word once N documents contain it.")] = 3
-    max_terms: Annotated[int | None, options.wording(
+    max_terms: Annotated[int | None, options.words_option(
         "--max-terms", min=1, metavar="N", help="Size of the vocabulary.")] = 50_000
     seed: options.Seed = 0
 
@@ -74,7 +74,7 @@ class TrackOutput(options.Alerts):
 # fmt: on
 
 
-@options.grouped
+@options.with_groups
 def track(
     ctx: typer.Context,
     file: options.File,
@@ -120,7 +120,7 @@ def _learn(job: TrackRun, source: documents.Source, keep_open: bool) -> BaseExce
             if job.learn_all(source, keep_open):
                 end = KeyboardInterrupt()
     except DataError as error:
-        if not source.once:
+        if not source.is_read_once:
             raise
         end = error  # the documents before it cannot be read again
     if end is not None and not hasattr(job.model, "state_"):

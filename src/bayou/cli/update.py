@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class What(options.Checkpoints):
+class UpdateOptions(options.Checkpoints):
     """What is written, and which documents are left out."""
 
     out: options.ModelOutput = None
@@ -31,12 +31,12 @@ class What(options.Checkpoints):
     ] = 0
 
 
-@options.grouped
+@options.with_groups
 def update(
     ctx: typer.Context,
     model: options.Model,
     file: options.File,
-    what: What,
+    what: UpdateOptions,
     input: options.LabelledInput,
     run: options.Run,
 ) -> None:
@@ -73,7 +73,7 @@ def update(
     listing.print_model(learner.estimator, 10, out)
 
 
-def _output(what: What, model: Path, file: str) -> Path:
+def _output(what: UpdateOptions, model: Path, file: str) -> Path:
     """Where the model is saved: over the old one unless another path is given."""
     if what.out is not None:
         output.check_model(what.out, unlike=[file])
@@ -105,7 +105,7 @@ def _learn(
     return n_docs, is_stopped
 
 
-def _checkpoint(what: What, out: Path) -> Path | None:
+def _checkpoint(what: UpdateOptions, out: Path) -> Path | None:
     folder = what.checkpoint_dir
     if folder is None:
         if what.resume:
