@@ -43,7 +43,7 @@ StopWords = Annotated[str, words_option(
 Seed = Annotated[int, run_option(
     "--seed", min=0, metavar="N", help="Random seed; the same seed gives the same model.")]
 Threads = Annotated[int | None, run_option(
-    "--threads", min=1, metavar="N", help="Number of threads; does not change the result. Default: all cores.")]
+    "--threads", min=1, metavar="N", help="Threads; do not change the result. Default: all cores.")]
 First = Annotated[int | None, run_option(
     "--first", min=1, metavar="N",
     help="Streaming models: choose words from the first N documents, then learn in one pass.")]
