@@ -43,7 +43,7 @@ def test_help_names_the_verbs(tmp_path: Path, cache: Path) -> None:
 def test_demo_shows_topics_and_saves_a_model(tmp_path: Path, cache: Path) -> None:
     done = _run("demo", "--topics", "10", "--output", "demo.bayou", cwd=tmp_path, cache=cache)
     assert done.returncode == 0, done.stderr
-    for part in ("documents to learn from", "numpy", "scipy.", "perplexity", "demo.bayou"):
+    for part in ("training documents", "numpy", "scipy.", "perplexity", "demo.bayou"):
         assert part in done.stdout
     assert "Fitting 10 topics" in done.stderr
     assert "Fitting" not in done.stdout

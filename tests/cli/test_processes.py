@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_ends_as_if_nothing_had_happened(
     out, err = fit.communicate(timeout=600)
     assert fit.returncode == 130, err
     assert not out
-    assert "Go on with:" in err
+    assert "Continue with:" in err
     assert "--resume" in err
     assert not (tmp_path / "m.bayou").exists()
     kept = tmp_path / "m.bayou.checkpoint"
