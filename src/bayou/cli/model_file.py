@@ -26,10 +26,10 @@ def load(path: Path) -> Any:
         raise ModelFileError(
             f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
         ) from None
-    from bayou.api.topic_estimator import TopicEstimator
+    from bayou.api.topics import Topics
 
     inner = getattr(model, "estimator_", model)
-    if not isinstance(inner, TopicEstimator):
+    if not isinstance(inner, Topics):
         raise ModelFileError(
             f"{path} holds a {type(inner).__name__}, which has no topics; use it in Python, with bayou.load"
         )
