@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.api.training import score_of
 from bayou.data.corpus import Corpus
 from bayou.inference.lda.documents import pairs_of
 from bayou.run import batches, loop
@@ -27,7 +27,7 @@ def fit_to_rest(model: Any, corpus: Corpus, p: Any, patience: int, state: Any = 
     Parameters
     ----------
     model : Streaming
-        `state_` and `pending_` are set; `seed_` is resolved already.
+        Its `seed_` is resolved already. `state_`, `pending_` and `n_iter_` are set.
     corpus : Corpus
     p : settings
         With `n_passes`, `batch_size`, `tol` and `phase`.
@@ -38,24 +38,23 @@ def fit_to_rest(model: Any, corpus: Corpus, p: Any, patience: int, state: Any = 
     pairs, n = pairs_of(corpus.counts), corpus.n_docs
     model.pending_ = pairs.none()
     per_pass = -(-n // p.batch_size)
+    last = p.n_passes * per_pass
     order = lru_cache(maxsize=1)(lambda i: batches.order(model.seed_, n, i))
     sample = _sample(corpus, batches.order(model.seed_, n, p.n_passes))
-    last = p.n_passes * per_pass
 
     def step(state: Any) -> tuple[Any, Info | None]:
         done = 0 if state is None else state.step
-        if done == last or (state is not None and _is_at_rest(state, p.tol, patience)):
+        if done == last or (done and _is_at_rest(state, p.tol, patience)):
             return state, None
         i, at = divmod(done, per_pass)
         batch = pairs.take(order(i)[at * p.batch_size : (at + 1) * p.batch_size])
         # arrays change in place: after an error the state must still fit them
         model.state_ = state = model._advance(state, batch, p, workers.each)
-        score = math.nan
         if state.step % per_pass == 0:
             score = model.log_likelihood(sample)
             scores, steps = np.append(state.scores, score), np.append(state.score_steps, state.step)
             model.state_ = state = state._replace(scores=scores, score_steps=steps)
-        return state, Info(state.step, last, p.phase, score, 0.0)
+        return state, Info(state.step, last, p.phase, score_of(state), 0.0)
 
     title = type(model).__name__
     with Workers(model.n_threads) as workers, loop.progress_bar(model.progress, title) as bar:

@@ -59,6 +59,8 @@ class Stream(NamedTuple):
     move_terms: Callable[[Any, I64, int], tuple[Any, float]] | None = None
     later: Callable[[Any], Any] | None = None  # the settings of passes after the first
     omit_empty: bool = False  # whether a file without pending documents has no arrays for them
+    chunk: int | None = None  # documents between two calls of the callbacks; None: `batches.CHUNK`
+    check: Callable[[Any], None] | None = None  # refuses a state of a file for what no schema can say
 
 
 class Streaming(Base):
@@ -83,17 +85,27 @@ class Streaming(Base):
     pending_: Any
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "pending_")
+        state, pending = (getattr(self, name, None) for name in ("state_", "pending_"))
+        return pending is not None and (state is not None or pending.n_docs > 0)
 
     # -- learning ------------------------------------------------------------------------------
 
     def _learn_passes(
-        self, documents: Any, p: Any, n_passes: int, order: Callable[[int], I64]
+        self,
+        documents: Any,
+        p: Any,
+        n_passes: int,
+        order: Callable[[int], I64],
+        *,
+        whole: bool = False,
     ) -> None:
-        """`fit`: passes over documents, each in its own order; a last mini-batch may be short."""
+        """`fit`: passes over documents, each in its own order; a last mini-batch may be short.
+
+        If ``whole``, neither a callback nor the time limit ends it.
+        """
         self.pending_ = documents.take(np.zeros(0, np.int64))
-        cut = BatchPlan(documents.n_docs, p.batch_size, n_passes)
-        self._learn(p, cut, lambda n, lo, hi: documents.take(order(n)[lo:hi]), whole=False)
+        cut = BatchPlan(documents.n_docs, p.batch_size, n_passes, self.algorithm.chunk)
+        self._learn(p, cut, lambda n, lo, hi: documents.take(order(n)[lo:hi]), whole=whole)
 
     def _learn_stream(self, documents: Any, p: Any) -> None:
         """`partial_fit`: all full mini-batches of the pending documents and these; the rest waits."""
@@ -102,7 +114,7 @@ class Streaming(Base):
         self.pending_ = waiting.take(np.arange(n, waiting.n_docs))
         seen = self._n_learned()
         try:
-            cut = BatchPlan(n, p.batch_size)
+            cut = BatchPlan(n, p.batch_size, chunk=self.algorithm.chunk)
             self._learn(p, cut, lambda _, lo, hi: waiting.take(np.arange(lo, hi)), whole=True)
         finally:
             done = self._n_learned() - seen
@@ -200,12 +212,13 @@ def _pack(model: Any) -> dict[str, NDArray[Any]]:
 
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
     kind, dims = model.algorithm, {"terms": model.n_features_in_}
-    model.state_ = None
-    if any(name.startswith("state.") for name in arrays):
-        model.state_ = schema.read(kind.state, arrays, "state", dims)
-    model.pending_ = kind.documents.none()
+    model.state_, model.pending_ = None, kind.documents.none()
     if any(name.startswith("pending.") for name in arrays):
         model.pending_ = schema.read(kind.documents, arrays, "pending", dims)
+    if not model.pending_.n_docs or any(name.startswith("state.") for name in arrays):
+        model.state_ = schema.read(kind.state, arrays, "state", dims)
+        if kind.check is not None:
+            kind.check(model.state_)
     model._names = unpack_vocabulary(arrays.get("vocabulary"), model.n_features_in_)
 
 
