@@ -1,4 +1,4 @@
-"""`fit` of online topic models: passes over the documents until their score no longer rises."""
+"""What online topic models without labels share: reading documents, and passes of `fit` until convergence."""
 
 from __future__ import annotations
 
@@ -62,6 +62,45 @@ def fit_to_rest(model: Any, corpus: Corpus, p: Any, patience: int, state: Any = 
         loop.run(state, step, callbacks=callbacks, max_time=model.max_time)
     model.state_ = model.state_._replace(n_seen=n)  # however often each document was read
     model.n_iter_ = model.state_.step
+
+
+def read_first(model: Any, X: Any, *, whole: bool) -> Corpus:
+    """Check the parameters and the first documents, and discard everything learned before."""
+    model.check_params()
+    corpus = _read(model, X, reset=True, whole=whole)
+    model._discard(corpus.vocabulary)
+    return corpus
+
+
+def read_more(model: Any, X: Any, *, whole: bool) -> Corpus:
+    """The next documents of a stream; ``whole`` rounds counts, with one warning for all mini-batches."""
+    if not model.__sklearn_is_fitted__():
+        return read_first(model, X, whole=whole)
+    return _read(model, X, reset=False, whole=whole)
+
+
+def _read(model: Any, X: Any, *, reset: bool, whole: bool) -> Corpus:
+    corpus: Corpus = model._corpus(X, reset=reset)
+    if whole:
+        corpus = corpus.rounded()
+        corpus.whole_counts()  # refuses counts that cannot be written out as tokens
+    return corpus
+
+
+def check_n_topics(model: Any) -> None:
+    """Refuse another number of topics than the stream has."""
+    n_topics = model.n_topics if model.state_ is None else model.state_.raw.shape[1]
+    if n_topics != model.n_topics:
+        raise ValueError(
+            f"n_topics is {model.n_topics} but this stream has {n_topics}; "
+            "start another model for another number of topics"
+        )
+
+
+def hold_out(corpus: Corpus, n_out: int, seed: int, n: int) -> tuple[Corpus, Corpus]:
+    """The documents without the first ``n_out`` in the order of pass ``n``, and those documents."""
+    order = batches.order(seed, corpus.n_docs, n)
+    return corpus[np.sort(order[n_out:])], corpus[np.sort(order[:n_out])]
 
 
 def _sample(corpus: Corpus, order: NDArray[np.int64]) -> Corpus:
