@@ -28,6 +28,7 @@ class Constraint:
     ge: float | None = None
     gt: float | None = None
     le: float | str | None = None
+    lt: str | None = None
     choices: tuple[Any, ...] | None = None
     also: tuple[Any, ...] = ()
 
@@ -38,6 +39,7 @@ def param(
     ge: float | None = None,
     gt: float | None = None,
     le: float | str | None = None,
+    lt: str | None = None,
     choices: Sequence[Any] | None = None,
     also: Sequence[Any] = (),
     runtime: bool = False,
@@ -55,6 +57,8 @@ def param(
         kernels work in single precision.
     le : float or str, optional
         The largest value, or the name of the parameter that has it. Default for numbers: 1e30.
+    lt : str, optional
+        The name of a parameter that must be larger.
     choices : sequence, optional
         The words that are allowed.
     also : sequence
@@ -64,7 +68,7 @@ def param(
         change a result. `max_time` and callbacks can, by ending training early.
     """
     allowed = None if choices is None else tuple(choices)
-    rule = Constraint(ge=ge, gt=gt, le=le, choices=allowed, also=tuple(also))
+    rule = Constraint(ge=ge, gt=gt, le=le, lt=lt, choices=allowed, also=tuple(also))
     return field(default=default, metadata={_KEY: rule, "runtime": runtime})
 
 
@@ -97,10 +101,10 @@ def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) 
         return
     if isinstance(value, str) and "str" in kinds and rule.choices is not None:
         return checks.one_of(one.name, value, rule.choices)
-    if "float" in kinds:
-        _check_number(one.name, rule, value, estimator)
-    elif "int" in kinds:
-        _check_whole(one.name, rule, value, estimator)
+    if "float" in kinds or "int" in kinds:
+        check = _check_number if "float" in kinds else _check_whole
+        check(one.name, rule, value, estimator)
+        _check_under(one.name, rule, value, estimator)
     elif rule.choices is not None:
         checks.one_of(one.name, value, rule.choices)
 
@@ -139,10 +143,19 @@ def _check_number(name: str, rule: Constraint, value: Any, estimator: Any) -> No
         raise ValueError(f"{name} must be above {rule.gt:g}; got {value!r}")
 
 
+def _check_under(name: str, rule: Constraint, value: Any, estimator: Any) -> None:
+    most = None if rule.lt is None else _number_of(estimator, rule.lt)
+    if most is not None and value >= most:
+        raise ValueError(f"{name} must be under {rule.lt} = {most}; got {value}")
+
+
 def _most(rule: Constraint, estimator: Any) -> float | None:
-    """The largest value; None if the parameter that has it is None or not a number itself."""
-    if not isinstance(rule.le, str):
-        return rule.le
-    found = getattr(estimator, rule.le)
+    """The largest value, if there is one."""
+    return _number_of(estimator, rule.le) if isinstance(rule.le, str) else rule.le
+
+
+def _number_of(estimator: Any, name: str) -> float | None:
+    """The value of another parameter; None if it is None, or not a number and refused by itself."""
+    found = getattr(estimator, name)
     is_number = isinstance(found, Real) and not isinstance(found, bool)
     return found if is_number else None

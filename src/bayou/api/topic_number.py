@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.estimator import Saved
+from bayou.data import schema
 from bayou.data.checks import number
+from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.results.posterior import Posterior
+from bayou.run import checkpoint
 
 if TYPE_CHECKING:
     from bayou.api.estimator import Estimator as Base
@@ -77,3 +85,27 @@ class TopicNumber(Base):
         low, high = self.topic_number_.interval(level, large)
         least = 0 if large else 1  # a model has a topic even if there is no token
         return max(low, least), max(high, least)
+
+
+class TopicTrace(NamedTuple):
+    """Ids of the topics, the numbers of topics that a sampler visited, and the concentrations at its end."""
+
+    ids: Annotated[NDArray[np.int64], Array("topics")]
+    trace: Annotated[NDArray[np.int64], Array("sweeps", 3)]  # chain, topics, large topics
+    concentrations: Annotated[NDArray[np.float64], Array(2)]
+
+
+def _pack(model: Any) -> dict[str, NDArray[Any]]:
+    both = np.array(model.concentrations_)
+    return checkpoint.arrays_of(TopicTrace(model.topic_ids_, model.trace_, both), "hdp")
+
+
+def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    found = schema.read(TopicTrace, arrays, "hdp", {"topics": model.posterior_.n_topics})
+    if not (found.trace[:, 0] == 0).any():
+        raise ModelFileError("the file's array 'trace' has no sweep of the first chain")
+    model.topic_ids_, model.trace_ = found.ids, found.trace
+    model.concentrations_ = (float(found.concentrations[0]), float(found.concentrations[1]))
+
+
+TRACE = Saved(_pack, _unpack)

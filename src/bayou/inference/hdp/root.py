@@ -143,6 +143,11 @@ def least_large(tokens: F64) -> float:
     return max(LARGE[0] * float(tokens.sum()), LARGE[1])
 
 
+def n_large(tokens: F64) -> int:
+    """Number of large topics."""
+    return int((tokens >= least_large(tokens)).sum())
+
+
 def how_many(chances: F64) -> F64:
     """Distribution of the number of these independent events that happen: probabilities of 0, 1, ..."""
     law = np.ones(1)
@@ -181,7 +186,7 @@ class RootNumber(NamedTuple):
     @property
     def n_large(self) -> int:
         """Number of large topics in use."""
-        return int((self.used >= least_large(self.used)).sum())
+        return n_large(self.used)
 
     def interval(self, level: float, is_large: bool) -> tuple[int, int]:
         """Central interval of the number of topics in use, or of large topics."""
