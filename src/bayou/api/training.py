@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -42,7 +43,9 @@ class Training:
         step: Step[S],
         *,
         dims: Mapping[str, int] | None = None,
+        check: Callable[[S], None] | None = None,
         final: bool = True,
+        count_init: bool = False,
     ) -> S:
         """Repeat ``step`` until it returns no `Info`, a callback stops it, or the time is up.
 
@@ -56,18 +59,26 @@ class Training:
             Gives the next state and an `Info` about it, or the state and None at the end.
         dims : mapping, optional
             Sizes of dimensions that the arrays of a checkpoint must have.
+        check : callable, optional
+            Refuses a state of a checkpoint for what its declared arrays cannot express.
         final : bool
             Whether this is the run that users see. Others have no checkpoint and no callbacks.
+        count_init : bool
+            Whether the time of ``init`` counts towards the time limit.
         """
         saver = self._saver if final else checkpoints.Saver()
-        state = saver.read(kind, dims)
+        state, started = saver.read(kind, dims), time.monotonic()
+        if state is not None and check is not None:
+            check(state)
+        begin = init() if state is None else state
+        spent = time.monotonic() - started if count_init else 0.0
         return loop.run(
-            init() if state is None else state,
+            begin,
             step,
             callbacks=self._callbacks if final else (),
             after=saver.after,
             stopped=saver.save_on_stop,
-            max_time=self.max_time,
+            max_time=None if self.max_time is None else self.max_time - spent,
         )
 
 
