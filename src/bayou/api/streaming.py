@@ -59,6 +59,7 @@ class Stream(NamedTuple):
     move_terms: Callable[[Any, I64, int], tuple[Any, float]] | None = None
     later: Callable[[Any], Any] | None = None  # the settings of passes after the first
     omit_empty: bool = False  # whether a file without pending documents has no arrays for them
+    posterior: Any = None  # a function that gives the result of a state, for mixins that show it
 
 
 class Streaming(Base):

@@ -59,10 +59,25 @@ class Training:
         final : bool
             Whether this is the run that users see. Others have no checkpoint and no callbacks.
         """
+        return self.repeat(self.first(kind, init, dims=dims, final=final), step, final=final)
+
+    def first(
+        self,
+        kind: type[S],
+        init: Callable[[], S],
+        *,
+        dims: Mapping[str, int] | None = None,
+        final: bool = True,
+    ) -> S:
+        """The state to start from: that of the checkpoint, or a new one. For parameters see `run`."""
+        state = self._saver.read(kind, dims) if final else None
+        return init() if state is None else state
+
+    def repeat(self, state: S, step: Step[S], *, final: bool = True) -> S:
+        """Repeat ``step`` from a state. For parameters see `run`."""
         saver = self._saver if final else checkpoints.Saver()
-        state = saver.read(kind, dims)
         return loop.run(
-            init() if state is None else state,
+            state,
             step,
             callbacks=self._callbacks if final else (),
             after=saver.after,
