@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api.estimator import Saved
 from bayou.api.params import param
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, ModelFileError
+from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import (
     BINARY,
     MULTI_CLASS,
@@ -41,9 +41,10 @@ from bayou.run import batches
 
 if TYPE_CHECKING:
     from bayou.api.label_classifier import LabelClassifier
+    from bayou.api.open_labels import OpenLabels
     from bayou.api.streaming import Streaming
 
-    class Base(Streaming, LabelClassifier):
+    class Base(OpenLabels, Streaming, LabelClassifier):
         """The mixins that `LabelStream` is used with."""
 
 else:
@@ -74,12 +75,6 @@ class LabelStream(Base):
     """Learning labels from a stream, and the results so far.
 
     Documents without labels are counted and teach nothing.
-
-    Attributes
-    ----------
-    label_ids_ : int64 array (labels,)
-        One id per label, never used twice: a label that was removed and comes again has another id.
-    multi_label_ : bool
     """
 
     meets_labels: ClassVar[bool] = True
@@ -150,8 +145,7 @@ class LabelStream(Base):
         """Start from no label and no counts."""
         self.seed_ = self._resolve_seed()
         self._names = corpus.vocabulary
-        self._label_names: dict[int, Any] = {}  # by id
-        self._multi_label = multi_label
+        self._label_names, self._multi_label = {}, multi_label
         self.state_, self.pending_ = None, LabelDocuments.none()
         self.state_ = label_state.start(corpus.n_terms, self.resolve())
 
@@ -178,59 +172,12 @@ class LabelStream(Base):
         ids = np.array([place.get(name, -1) for name in names], np.int64)
         return LabelDocuments.make(features.damp_counts(corpus.counts, self.tf), of, ids)
 
-    def _announce(self, names: list[Any]) -> None:
-        """Give ids and columns to the labels that have no id."""
-        known = set(self._label_names.values())
-        fresh = [self._new_id(name) for name in names if name not in known]
-        self.state_ = open_set.add_labels(
-            self.state_, np.array(fresh, np.int64), self._names_to_sort_by()
-        )
-
-    def _new_id(self, name: Any) -> int:
-        """The id of a label that has none yet."""
-        fresh: int = self.state_.next_id
-        self._label_names[fresh] = name
-        self.state_ = self.state_._replace(next_id=fresh + 1)
-        return fresh
-
-    def _names_to_sort_by(self) -> dict[int, Any] | None:
-        """Classes are sorted by name; labels are in the order of arrival."""
-        return None if self._multi_label else self._label_names
-
-    def _known_names(self) -> NDArray[Any]:
-        """Names of all labels, those with columns first."""
-        ids = self.state_.ids.tolist()
-        others = sorted(set(self._label_names) - set(ids))
-        return class_array([self._label_names[i] for i in [*ids, *others]])
-
     def _change_terms(self, keep: I64, names: Vocabulary) -> float:
         gone = open_set.dropped_tokens(self.state_, keep, self.n_docs)
         super()._change_terms(keep, names)
         return gone
 
     # -- results -------------------------------------------------------------------------------
-
-    @property
-    def multi_label_(self) -> bool:
-        """Whether documents have several labels, not one class."""
-        check_is_fitted(self)
-        return self._multi_label
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Labels in the order of columns."""
-        check_is_fitted(self)
-        ids = self._current().ids.tolist()
-        if not ids:
-            raise DataError("no document with a label has been learned yet; give some")
-        return class_array([self._label_names[i] for i in ids])
-
-    @property
-    def label_ids_(self) -> I64:
-        """One id per label, never used twice."""
-        check_is_fitted(self)
-        ids: I64 = self._current().ids.copy()
-        return ids
 
     def _freeze(self, terms: I64 | None = None) -> LabelPosterior:
         """The posterior now, with the mixture that ranked labels best so far; of some terms if given."""

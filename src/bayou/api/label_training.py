@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bayou.api.params import param
 from bayou.api.training import Path, Training, training
@@ -19,6 +19,8 @@ from bayou.results.label_posterior import AUTO, LabelPosterior
 from bayou.results.label_response import RULES
 from bayou.run.loop import Info
 
+M = TypeVar("M", bound=Any)
+
 
 def read_task(model: Any, X: Any, y: Any) -> LabelTask:
     """Documents with damped counts, and their labels."""
@@ -29,7 +31,7 @@ def read_task(model: Any, X: Any, y: Any) -> LabelTask:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LevelParams:
-    """The parameters that all batch models with topics over labels have; `FastDependencyLDA` describes them."""
+    """The parameters of all batch models with topics over labels; see `FastDependencyLDA`."""
 
     tf: str = param("none", choices=features.DAMPINGS)
     rule: str = param(AUTO, choices=(AUTO, *RULES))
@@ -56,8 +58,8 @@ class TwoLevels(NamedTuple):
 
 
 def fit_levels(
-    model: Any, X: Any, y: Any, given_terms: Any, checkpoint: Path | None, every: int
-) -> Any:
+    model: M, X: Any, y: Any, given_terms: Any, checkpoint: Path | None, every: int
+) -> M:
     """`fit` of a model whose `algorithm` is `TwoLevels`."""
     model.check_params()
     task = read_task(model, X, y)

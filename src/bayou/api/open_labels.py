@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.checks import number
@@ -16,13 +17,47 @@ from bayou.inference.labels.documents import LabelDocuments
 from bayou.inference.lda.arrays import I64
 
 if TYPE_CHECKING:
-    from bayou.api.label_stream import LabelStream as Base
+    from bayou.api.streaming import Streaming as Base
 else:
     Base = object
 
 
 class OpenLabels(Base):
-    """A label set that changes while a stream is learned. Reads `state_`, `pending_` and `classes_`."""
+    """A label set that changes while a stream is learned. Reads `state_` and `pending_`.
+
+    Attributes
+    ----------
+    classes_ : array
+        Names of the labels, in the order of columns.
+    label_ids_ : int64 array (labels,)
+        One id per label, never used twice: a label that was removed and comes again has another id.
+    multi_label_ : bool
+    """
+
+    _label_names: dict[int, Any]  # by id
+    _multi_label: bool
+
+    @property
+    def multi_label_(self) -> bool:
+        """Whether documents have several labels, not one class."""
+        check_is_fitted(self)
+        return self._multi_label
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels in the order of columns."""
+        check_is_fitted(self)
+        ids = self._current().ids.tolist()
+        if not ids:
+            raise DataError("no document with a label has been learned yet; give some")
+        return class_array([self._label_names[i] for i in ids])
+
+    @property
+    def label_ids_(self) -> I64:
+        """One id per label, never used twice."""
+        check_is_fitted(self)
+        ids: I64 = self._current().ids.copy()
+        return ids
 
     def add_labels(self, names: Any) -> Self:
         """Add labels that documents may have from now on.
@@ -117,3 +152,28 @@ class OpenLabels(Base):
         check_is_fitted(self)
         self.state_ = self._current()
         self.pending_ = LabelDocuments.none()
+
+    def _announce(self, names: list[Any]) -> None:
+        """Give ids and columns to the labels that have no id."""
+        known = set(self._label_names.values())
+        fresh = [self._new_id(name) for name in names if name not in known]
+        self.state_ = open_set.add_labels(
+            self.state_, np.array(fresh, np.int64), self._names_to_sort_by()
+        )
+
+    def _new_id(self, name: Any) -> int:
+        """The id of a label that has none yet."""
+        fresh: int = self.state_.next_id
+        self._label_names[fresh] = name
+        self.state_ = self.state_._replace(next_id=fresh + 1)
+        return fresh
+
+    def _names_to_sort_by(self) -> dict[int, Any] | None:
+        """Classes are sorted by name; labels are in the order of arrival."""
+        return None if self._multi_label else self._label_names
+
+    def _known_names(self) -> NDArray[Any]:
+        """Names of all labels, those with columns first."""
+        ids = self.state_.ids.tolist()
+        others = sorted(set(self._label_names) - set(ids))
+        return class_array([self._label_names[i] for i in [*ids, *others]])

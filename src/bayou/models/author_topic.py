@@ -99,7 +99,7 @@ def count(state: State, docs: AuthorDocuments) -> AuthorCounts:
 def sweep(
     state: State, counts: AuthorCounts, docs: AuthorDocuments, p: Settings, seed: int
 ) -> State:
-    """Draw topic t and label y of every token together.   [RosenZvi04] eq. 1
+    """Draw topic t and label y of every token together [RosenZvi04].
 
     p(z = t, x = y | rest) ~ (n_vt + beta) / (n_t + V beta) (n_yt + b) / (n_y + T b), y in Y_d
     """

@@ -212,16 +212,14 @@ class FastDependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, 
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
-        fitted: Self = fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
-        return fitted
+        return fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
 
     def resolve(self, n_labels: int) -> Settings:
         """The parameters of one `fit`, checked."""
         self.check_params()
-        mass = 10.0 if self.dep_tokens == "label" else 30.0
+        mass, first = 10.0 if self.dep_tokens == "label" else 30.0, self.n_sweeps - self.n_kept
         return settings(
-            Settings, self, first_kept=self.n_sweeps - self.n_kept, alpha=None, boost=0.0, even=True,
-            strength=-1.0,
+            Settings, self, first_kept=first, alpha=None, boost=0.0, even=True, strength=-1.0,
             link_alpha=topic_prior(self.n_topics, n_labels, self.alpha, mass),
         )  # fmt: skip
 
@@ -242,8 +240,7 @@ class DependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Esti
     Parameters
     ----------
     n_topics : int or None
-        Number of topics over labels [K]. None is 100, or the number of labels if that is smaller: with one
-        topic per label, labels are independent, and more topics add nothing.
+        Number of topics over labels [K]. None is 100, or the number of labels if that is smaller.
     alpha : float or None
         Prior of each label in a document, beside the topics' prior. None is 30 divided by the number of
         labels.
@@ -262,12 +259,8 @@ class DependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Esti
 
     Attributes
     ----------
-    links_ : float64 array (topics, labels)
-        Topics over labels [phi'] of the first chain.
-    components_ : float64 array (topics, terms)
-        The same topics as terms, labels summed out.
-    labels_ : LabelPosterior
-        Terms of labels, sparse, and the topics of all chains.
+    links_, components_, labels_
+        As in `FastDependencyLDA`.
 
     Examples
     --------
@@ -294,16 +287,14 @@ class DependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Esti
         checkpoint_every: int = 10,
     ) -> Self:  # fmt: skip
         """Learn the terms of labels, and topics over labels; parameters as in `FastDependencyLDA.fit`."""
-        fitted: Self = fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
-        return fitted
+        return fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
 
     def resolve(self, n_labels: int) -> Settings:
         """The parameters of one `fit`, checked."""
         self.check_params()
-        eta = float(self.eta)
+        eta, first = float(self.eta), self.n_sweeps - self.n_kept
         return settings(
-            Settings, self, first_kept=self.n_sweeps - self.n_kept, boost=eta, even=False,
-            dep_tokens="label", greedy=True,
+            Settings, self, first_kept=first, boost=eta, even=False, dep_tokens="label", greedy=True,
             scoring="document", strength=eta if self.strength == "eta" else -1.0,
             link_alpha=topic_prior(self.n_topics, n_labels, self.gamma, 10.0),
         )  # fmt: skip

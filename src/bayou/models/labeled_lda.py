@@ -4,8 +4,8 @@
 
 theta and phi are integrated out. The labels z of tokens are drawn (collapsed Gibbs sampling) or their
 probabilities iterated (CVB0). Greedy training takes the labels of a document as equally likely (alpha at
-infinity), which gives better terms of labels for prediction [Burkhardt18b]. New documents may use every label,
-with a prior that is flat or follows label frequencies.
+infinity), which gives better terms of labels for prediction [Burkhardt18b]. New documents may use every
+label, with a prior that is flat or follows label frequencies.
 
 With free topics beside the labels, documents without known labels are learned too: labelled documents use
 their labels and the free topics, the others use everything [Ramage11].
@@ -56,7 +56,9 @@ class Settings(NamedTuple):
     first_kept: int  # sweeps from here on are averaged
 
 
-def init(task: LabelTask, data: LabelData, p: Settings, n_chains: int, seed: int, each: Each) -> State:  # fmt: skip
+def init(
+    task: LabelTask, data: LabelData, p: Settings, n_chains: int, seed: int, each: Each
+) -> State:
     """Labels of tokens at random (Gibbs), or equally likely (CVB0)."""
     return labels.init(data, task.n_labels, p.inference, n_chains, seed, each)
 

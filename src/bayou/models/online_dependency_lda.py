@@ -3,10 +3,10 @@
     phi'_k ~ Dir(b)   theta'_d ~ Dir(gamma)   z'_dj ~ theta'_d   y_dj ~ phi'_z'        labels of a document
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
-Stochastic collapsed variational Bayes of both levels, trained greedily [Burkhardt18]: the tokens of a document
-are shared out among its labels, and its labels, one token each, among topics. Each level is scaled by its own
-number of tokens. Both are blended in with every mini-batch, so memory does not grow with the stream. New
-documents are scored with the labels of tokens summed out (`bayou.inference.labels.scores`).
+Stochastic collapsed variational Bayes of both levels, trained greedily [Burkhardt18]. The tokens of a
+document are shared out among its labels, and its labels, one token each, among topics. Each level is scaled
+by its own number of tokens. Both are blended in with every mini-batch, so memory does not grow with the
+stream. New documents are scored with the labels of tokens summed out (`bayou.inference.labels.scores`).
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
 Machine Learning 107, 2018.
@@ -70,7 +70,7 @@ def posterior(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineDependencyLDA(
-    OpenLabels, LabelStream, Streaming, TopicsOverLabels, LabelClassifier, Topics, LabelStreamParams,
+    LabelStream, OpenLabels, Streaming, TopicsOverLabels, LabelClassifier, Topics, LabelStreamParams,
     Estimator,
 ):  # fmt: skip
     """Labels and topics over labels learned from mini-batches; labels may come and go.

@@ -3,8 +3,9 @@
     g ~ Dir(b0 / L)   theta_d ~ DP(b1, g)   z_dn ~ theta_d in Y_d   w_dn ~ phi_z   phi_y ~ Dir(beta)
 
 The hybrid inference of [Burkhardt18]: tokens of a mini-batch are sampled under fixed global counts, where
-tables are summed out and the weight of a label is (n_dy + b1 g_y) phi_vy. Then N_vy and the expected tables of
-the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are blended in. g_y = (M_y + b0 / L) / (M + b0).
+tables are summed out and the weight of a label is (n_dy + b1 g_y) phi_vy. Then N_vy and the expected tables
+of the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are blended in. The root is
+g_y = (M_y + b0 / L) / (M + b0).
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
 Machine Learning 107, 2018.
@@ -16,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Estimator, Saved
@@ -66,7 +66,7 @@ def posterior(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineLabeledHDP(
-    OpenLabels, LabelStream, Streaming, LabelClassifier, Topics, LabelStreamParams, Estimator
+    LabelStream, OpenLabels, Streaming, LabelClassifier, Topics, LabelStreamParams, Estimator
 ):
     """Labelled HDP learned from mini-batches: the prior of labels follows their frequencies.
 

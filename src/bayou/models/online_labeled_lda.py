@@ -71,7 +71,7 @@ def posterior(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineLabeledLDA(
-    OpenLabels, LabelStream, Streaming, LabelClassifier, Topics, LabelStreamParams, Estimator
+    LabelStream, OpenLabels, Streaming, LabelClassifier, Topics, LabelStreamParams, Estimator
 ):
     """Labelled LDA learned from mini-batches: one topic per label; labels may come and go.
 

@@ -4,11 +4,11 @@
     h ~ Dir(c0 / L)   phi'_k ~ DP(c1, h)     y_dj ~ phi'_z'                        labels of a topic
     phi_y ~ Dir(beta)   words of the document from the phi of its labels           terms of a label
 
-Training is an exact cut: the labels of words are those of greedy labelled LDA and do not depend on the upper
-level. Given labels, topics are drawn by direct assignment, and tables at both levels as sums of Bernoulli
-draws [Teh06]. (In the supervised step of [Burkhardt18b] the upper level changes the labels of words.) K is the
-largest number of topics. The number in use, and the prior share of each, are learned. New documents are scored
-with the labels of tokens summed out, under the prior b1 g of topics.
+Training is an exact cut: the labels of words are those of greedy labelled LDA and do not depend on the
+upper level. Given labels, topics are drawn by direct assignment, and tables at both levels as sums of
+Bernoulli draws [Teh06]. (In the supervised step of [Burkhardt18b] the upper level changes the labels of
+words.) K is the largest number of topics. The number in use, and the prior share of each, are learned. New
+documents are scored with the labels of tokens summed out, under the prior b1 g of topics.
 
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
@@ -221,8 +221,7 @@ class StackedHDP(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimat
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
-        fitted: Self = fit_levels(self, X, y, None, checkpoint, checkpoint_every)
-        return fitted
+        return fit_levels(self, X, y, None, checkpoint, checkpoint_every)
 
     def resolve(self, n_labels: int) -> Settings:
         """The parameters of one `fit`, checked."""

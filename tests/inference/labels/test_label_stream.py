@@ -276,7 +276,9 @@ def test_update_makes_these_steps(model, own):
     p = HOW._replace(**own, validation_share=0.0)
     counts, mine, batch = documents(9)
     given = LabelDocuments.make(
-        csr_array(counts), csr_array(np.array([np.isin(np.arange(L), y) for y in mine])), np.arange(L)
+        csr_array(counts),
+        csr_array(np.array([np.isin(np.arange(L), y) for y in mine])),
+        np.arange(L),
     )
     start = label_state.start(V, p)
     after = model.update(start, given, p, 1, EACH)

@@ -163,7 +163,10 @@ def sweep(
     state: S, counts: LabelCounts, data: LabelData, prior: LabelPrior, first_kept: int, seed: int,
     each: Each,
 ) -> S:  # fmt: skip
-    """One step of CVB0, or one Gibbs sweep of every chain, in place; sweeps from ``first_kept`` are averaged."""
+    """One step of CVB0, or one Gibbs sweep of every chain, in place.
+
+    Gibbs sweeps from ``first_kept`` on are averaged.
+    """
     if counts.soft is not None:
         moved = assignments.step_soft(counts.soft, data, prior, each)
         return cast(S, state._replace(step=state.step + 1, moved=moved))
