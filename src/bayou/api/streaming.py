@@ -64,6 +64,7 @@ class Stream(NamedTuple):
     check: Callable[[Any], None] | None = (
         None  # refuses a state of a file for what no schema can say
     )
+    posterior: Any = None  # a function that gives the result of a state, for mixins that show it
 
 
 class Streaming(Base):
