@@ -59,6 +59,13 @@ class Stream(NamedTuple):
     move_terms: Callable[[Any, I64, int], tuple[Any, float]] | None = None
     later: Callable[[Any], Any] | None = None  # the settings of passes after the first
     omit_empty: bool = False  # whether a file without pending documents has no arrays for them
+    batched: bool = True  # whether documents are learned in mini-batches; sums take any number
+    growing: str = (
+        ""  # a similar model whose vocabulary can grow, for the message if this one's cannot
+    )
+    check: Callable[[Any], None] | None = (
+        None  # relations between the arrays of a state from a file
+    )
 
 
 class Streaming(Base):
@@ -97,6 +104,10 @@ class Streaming(Base):
 
     def _learn_stream(self, documents: Any, p: Any) -> None:
         """`partial_fit`: all full mini-batches of the pending documents and these; the rest waits."""
+        if not self.algorithm.batched:
+            with Workers(self.n_threads) as workers:
+                self.state_ = self._advance(self.state_, documents, p, workers.each)
+            return
         waiting = self.pending_.join(documents) if hasattr(self, "pending_") else documents
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = waiting.take(np.arange(n, waiting.n_docs))
@@ -174,8 +185,11 @@ class Streaming(Base):
         """Why the vocabulary cannot change and what to do instead; empty if it can."""
         if self.algorithm.move_terms is not None:
             return ""
+        other = f" or use {self.algorithm.growing}" if self.algorithm.growing else ""
         name = type(self).__name__
-        return f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+        return (
+            f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed){other}"
+        )
 
     def _check_terms_move(self) -> None:
         """Refuse a growing vocabulary before anything is learned."""
@@ -203,6 +217,8 @@ def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
     model.state_ = None
     if any(name.startswith("state.") for name in arrays):
         model.state_ = schema.read(kind.state, arrays, "state", dims)
+        if kind.check is not None:
+            kind.check(model.state_)
     model.pending_ = kind.documents.none()
     if any(name.startswith("pending.") for name in arrays):
         model.pending_ = schema.read(kind.documents, arrays, "pending", dims)

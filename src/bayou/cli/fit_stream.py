@@ -112,7 +112,7 @@ def begin(model: TextModel, head: documents.Batch, piece: documents.Batch) -> No
     counts = words.transform(piece.texts)
     corpus = Corpus.from_matrix(counts, vocabulary=words.vocabulary_)
     inner = model.estimator
-    if not hasattr(inner, "predict"):
+    if not answers.are_learned(inner):
         model.partial_fit(corpus)
     elif answers.is_regression(inner):
         model.partial_fit(corpus, piece.targets or [float("nan")] * len(piece.texts))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SECONDS = 30.0  # between two checkpoints
 TRACKED = 256  # documents a block of a tracker, whose slices are cut by their own rule
 _BATCHES = 16  # mini-batches that are read at a time
+_READ = 256  # documents that are read at a time if a model has no mini-batches
 
 
 def size_of(model: TextModel) -> int:
@@ -46,6 +47,8 @@ def mini_batch(estimator: Any) -> int:
     from bayou.inference.lda.stream import batch_size
 
     p = estimator._checked_parameters()
+    if not hasattr(p, "batch_size"):  # sums over documents have no mini-batches
+        return _READ
     return int(p.batch_size or batch_size(p.n_docs))
 
 

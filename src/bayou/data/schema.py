@@ -119,14 +119,16 @@ def read(
     arrays : mapping
         The arrays of a file.
     prefix : str
+        Empty for arrays that are named like the fields.
     dims : mapping, optional
         Sizes of dimensions that are known from elsewhere.
     """
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
-        if f"{prefix}.{name}" not in arrays:
-            raise ModelFileError(f"the file lacks the array {prefix}.{name}; train the model again")
-        array = arrays[f"{prefix}.{name}"]
+        full = f"{prefix}.{name}" if prefix else name
+        if full not in arrays:
+            raise ModelFileError(f"the file lacks the array {full}; train the model again")
+        array = arrays[full]
         values[name] = array.item() if array.ndim == 0 else array
     record = kind(**values)
     check(record, dims)
