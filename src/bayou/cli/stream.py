@@ -61,7 +61,7 @@ def seen(model: TextModel) -> int:
     """Documents so far, with those that wait for their mini-batch to be full."""
     inner = model.estimator_
     waiting = inner.pending_.n_docs if hasattr(inner, "pending_") else 0
-    return int(inner.state_.n_seen + waiting)
+    return waiting + (0 if inner.state_ is None else int(inner.state_.n_seen))
 
 
 def check_able(model: TextModel, path: Any) -> None:
