@@ -135,6 +135,15 @@ def read(
     return record
 
 
+def empty(kind: type[R]) -> R:
+    """A record of arrays in which every dimension that has a name is of size 0."""
+
+    def size(dim: Dim) -> int:
+        return dim if isinstance(dim, int) else 0
+
+    return kind(*(np.zeros([*map(size, f.rule.dims)], f.types[0]) for f in _fields(kind)))  # type: ignore[union-attr]
+
+
 def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
     """Refuse a record that does not have the declared types, shapes and ranges; gives its dimensions."""
     found = dict(dims or {})
