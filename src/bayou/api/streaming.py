@@ -65,6 +65,10 @@ class Stream(NamedTuple):
         None  # refuses a state of a file for what no schema can say
     )
     posterior: Any = None  # a function that gives the result of a state, for mixins that show it
+    batched: bool = True  # whether documents are learned in mini-batches; sums take any number
+    growing: str = (
+        ""  # a similar model whose vocabulary can grow, for the message if this one's cannot
+    )
 
 
 class Streaming(Base):
@@ -119,6 +123,10 @@ class Streaming(Base):
 
     def _learn_stream(self, documents: Any, p: Any) -> None:
         """`partial_fit`: all full mini-batches of the pending documents and these; the rest waits."""
+        if not self.algorithm.batched:
+            with Workers(self.n_threads) as workers:
+                self.state_ = self._advance(self.state_, documents, p, workers.each)
+            return
         waiting = self.pending_.join(documents) if hasattr(self, "pending_") else documents
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = waiting.take(np.arange(n, waiting.n_docs))
@@ -130,6 +138,11 @@ class Streaming(Base):
             done = self._n_learned() - seen
             if done < n:  # a callback failed: the documents that were not learned wait
                 self.pending_ = waiting.take(np.arange(done, waiting.n_docs))
+
+    @property
+    def n_seen_(self) -> int:
+        """Number of documents so far, with those that wait for their mini-batch to be full."""
+        return self._n_learned() + int(self.pending_.n_docs)
 
     def _n_learned(self) -> int:
         state = getattr(self, "state_", None)
@@ -199,8 +212,11 @@ class Streaming(Base):
         """Why the vocabulary cannot change and what to do instead; empty if it can."""
         if self.algorithm.move_terms is not None:
             return ""
+        other = f" or use {self.algorithm.growing}" if self.algorithm.growing else ""
         name = type(self).__name__
-        return f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+        return (
+            f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed){other}"
+        )
 
     def _check_terms_move(self) -> None:
         """Refuse a growing vocabulary before anything is learned."""

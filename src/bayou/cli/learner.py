@@ -46,28 +46,21 @@ class Learner:
     def n_seen(self) -> int:
         """Documents so far, with those that wait for their mini-batch to be full."""
         inner = self.model.estimator_
-        waiting = inner.pending_.n_docs if hasattr(inner, "pending_") else 0
-        return int(inner.state_.n_seen + waiting)
+        return int(inner.state_.n_seen if self.is_tracker else inner.n_seen_)
 
     @property
     def mini_batch(self) -> int:
-        """Documents per mini-batch."""
-        from bayou.inference.lda.stream import batch_size
-
-        p = self.estimator._checked_parameters()
-        return int(p.batch_size or batch_size(p.n_docs))
+        """Documents per mini-batch, or about as many where the model cuts none or chooses itself."""
+        return int(getattr(self.estimator, "batch_size", None) or _MINI_BATCH)
 
     @property
     def block_size(self) -> int:
         """Documents to read at a time: whole mini-batches, few enough that Ctrl-C takes effect soon."""
-        from bayou.api.online_supervised import OnlineSupervised
         from bayou.run.batches import CHUNK
 
         if self.is_tracker:
             return _TRACKER_BLOCK
         size = self.mini_batch
-        if not isinstance(self.estimator, OnlineSupervised):
-            return _BATCHES * size
         return min(_BATCHES, max(CHUNK // size, 1)) * size
 
     def begin(self, head: documents.Batch, n_docs: int) -> None:
@@ -81,7 +74,7 @@ class Learner:
             raise DataError(f"no term is left; documents: {len(head.texts)}; {NO_TERMS}")
         counts = words.transform(head.texts[:n_docs])
         corpus = Corpus.from_matrix(counts, vocabulary=words.vocabulary_)
-        if not hasattr(self.estimator, "predict"):
+        if not predictions.is_supervised(self.estimator):
             self.model.partial_fit(corpus)
         elif predictions.is_regression(self.estimator):
             targets = head.targets or [float("nan")] * len(head.texts)

@@ -123,18 +123,29 @@ def read(
     arrays : mapping
         The arrays of a file.
     prefix : str
+        Empty for arrays that are named like the fields.
     dims : mapping, optional
         Sizes of dimensions that are known from elsewhere.
     """
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
-        if f"{prefix}.{name}" not in arrays:
-            raise ModelFileError(f"the file lacks the array {prefix}.{name}; train the model again")
-        array = arrays[f"{prefix}.{name}"]
+        full = f"{prefix}.{name}" if prefix else name
+        if full not in arrays:
+            raise ModelFileError(f"the file lacks the array {full}; train the model again")
+        array = arrays[full]
         values[name] = array.item() if array.ndim == 0 else array
     record = kind(**values)
     check(record, dims)
     return record
+
+
+def empty(kind: type[R]) -> R:
+    """A record of arrays in which every dimension that has a name is of size 0."""
+
+    def size(dim: Dim) -> int:
+        return dim if isinstance(dim, int) else 0
+
+    return kind(*(np.zeros([*map(size, f.rule.dims)], f.types[0]) for f in _fields(kind)))  # type: ignore[union-attr]
 
 
 def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
