@@ -24,7 +24,7 @@ endef
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports registry test browser slow generic bounds coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports registry architecture test browser slow generic bounds coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ imports: $(VENV)/.dev  ## imports go to a lower layer only
 
 registry: $(VENV)/.dev  ## write what is generated from src/bayou/registry.py
 	$(BIN)/python docs/from_registry.py
+
+architecture: $(VENV)/.dev  ## class depth, layers, sizes and names, each with its target
+	$(BIN)/python -m tests.architecture.measure
 
 test: $(VENV)/.dev  ## all tests but the slow ones, on all cores
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not browser"

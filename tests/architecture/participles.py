@@ -45,7 +45,7 @@ VALUES = _words(
 PUBLIC = _words(
     """
     Corpus.rounded Vocabulary.revised left_to_right left_to_right_row matched_l1
-    resume_equals_uninterrupted unfitted_refuses unused_terms
+    n_seen n_used_ published resume_equals_uninterrupted unfitted_refuses unused_terms
     """
 )
 

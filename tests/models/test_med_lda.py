@@ -478,7 +478,7 @@ WEIGHTS = [
     (-1.0, "not negative"),
     (np.nan, "finite"),
     (np.zeros(40), "not zero for all"),
-    (np.ones(39), "one number a document, 40 in all; got shape \\(39,\\)"),
+    (np.ones(39), "one number per document, 40 in all; got shape \\(39,\\)"),
     (np.ones((40, 2)), "got shape \\(40, 2\\)"),
     ("heavy", "must be numbers; got 'heavy'"),
     (1e9, "cost times sample_weight must be at most"),

@@ -12,7 +12,7 @@ from tests.oracle import answers, digests, documents
 from tests.oracle.ways import SEEDS
 
 import bayou
-from bayou import thresholds
+from bayou import multilabel as thresholds
 
 OTHERS = {}
 TEXT_CUTS = {"two": (0, 21, 96), "many": (0, 21, 50, 51, 84, 96)}  # words of the first are known

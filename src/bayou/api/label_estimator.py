@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.classifier import Classifies
 from bayou.api.label_fitting import Run, Task
-from bayou.api.supervised import Classifies
 from bayou.api.topic_estimator import TopicEstimator
 from bayou.data.checks import number, one_of, whole
 from bayou.data.corpus import Corpus

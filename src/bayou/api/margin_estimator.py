@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayou.api.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor, weights_of
+from bayou.api.supervised import SupervisedEstimator, TopicClassifier, TopicRegressor
 from bayou.data.checks import (
     check_averaged_sweeps,
     check_parameters,
@@ -20,7 +20,7 @@ from bayou.data.checks import (
 )
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
-from bayou.data.supervision import read_labels, read_targets, signs
+from bayou.data.supervision import document_weights, read_labels, read_targets, signs
 from bayou.inference.lda import features
 from bayou.inference.lda.arrays import F64, Each
 from bayou.inference.margin import chains
@@ -170,7 +170,7 @@ class MarginClassifier(TopicClassifier, MarginEstimator, abstract=True):
         truth = signs(labels).astype(np.float64)
         factor = p.positive_cost or (4.0 if multi else 1.0)
         cost = np.where(truth > 0, factor, 1.0) * p.cost * (truth != 0)
-        cost *= weights_of(sample_weight, corpus.n_docs)[:, None]
+        cost *= document_weights(sample_weight, corpus.n_docs)[:, None]
         self.seed_ = self._resolve_seed()
         data, seen = self._run(corpus, truth, cost, p, checkpoint, checkpoint_every)
         plan = second_stage.RefitPlan(
@@ -225,7 +225,7 @@ class MarginRegressor(TopicRegressor, MarginEstimator, abstract=True):
         p = self._checked_parameters()
         corpus = self._corpus(X, reset=True)
         values = read_targets(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
-        weight = weights_of(sample_weight, corpus.n_docs)
+        weight = document_weights(sample_weight, corpus.n_docs)
         known = ~np.isnan(values) & (weight[:, None] > 0)
         mean, deviation = _scale(values, known, weight)
         truth = np.where(known, (values - mean) / deviation, 0.0)

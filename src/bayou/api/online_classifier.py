@@ -26,7 +26,7 @@ YES = 3.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineClassifier(TopicClassifier, OnlineSupervised, abstract=True):
+class OnlineClassifier(OnlineSupervised, TopicClassifier, abstract=True):  # type: ignore[override]
     """What online max-margin classifiers share, whatever they know of the number of topics."""
 
     classifier: str = "gibbs"

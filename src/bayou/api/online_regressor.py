@@ -25,7 +25,7 @@ from bayou.run.shards import Workers
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineRegressor(TopicRegressor, OnlineSupervised, abstract=True):
+class OnlineRegressor(OnlineSupervised, TopicRegressor, abstract=True):  # type: ignore[override]
     """What online max-margin regressors share, whatever they know of the number of topics."""
 
     regressor: str = "gibbs"

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.supervised import SupervisedEstimator, weights_of
+from bayou.api.supervised import SupervisedEstimator
 from bayou.data.checks import one_of
 from bayou.data.container import pack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
+from bayou.data.supervision import document_weights
 from bayou.inference.lda import arrays as lda_arrays
 from bayou.inference.lda import columns as lda_columns
 from bayou.inference.lda import documents, features
@@ -133,7 +134,7 @@ class OnlineSupervised(SupervisedEstimator, abstract=True):
     ) -> Examples:
         """All documents: those without a response still teach topics."""
         counts = corpus.counts
-        costs = p.cost * weights_of(sample_weight, corpus.n_docs, some=some)
+        costs = p.cost * document_weights(sample_weight, corpus.n_docs, some=some)
         parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
         return Examples(*parts, counts.data.astype(np.float64), y, costs)
 

@@ -27,7 +27,7 @@ from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, Margin
 from bayou.data.checks import one_of, whole
 from bayou.inference.lda.arrays import F32, Each
 from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.margin import chains, refit
+from bayou.inference.margin import chains, refit, scoring
 from bayou.results.posterior import Posterior
 
 SAMPLERS = ("auto", "gibbs", "light")
@@ -74,7 +74,7 @@ class _MedLDA(MarginEstimator, abstract=True):
         """Topics of the fit before, where there was one on the same terms with as many topics."""
         if not self.__sklearn_is_fitted__():
             return None
-        rows = [rows for rows, _ in self._members()]
+        rows = [rows for rows, _ in scoring.chain_topics(self.posterior_, self.response_.n_members)]
         fits = rows[0].shape == (self.n_features_in_, p.n_topics) and len(rows) == p.n_members
         if not fits:
             raise ValueError(

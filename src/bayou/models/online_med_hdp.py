@@ -52,7 +52,7 @@ _NUMBERS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
+class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):  # type: ignore[override]
     """Max-margin topic model for classes or labels that finds the number of its topics along a stream.
 
     Parameters
@@ -135,7 +135,7 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
+class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):  # type: ignore[override]
     """Max-margin topic model for numbers that finds the number of its topics along a stream.
 
     Parameters

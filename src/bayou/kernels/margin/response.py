@@ -42,23 +42,34 @@ def augment(stream, loss, c, width, y, f):
         below = _draw_inverse(stream, c, y - f - width)
         above = _draw_inverse(stream, c, y - f + width)
         return c * c * (below + above), c * c * ((y - width) * below + (y + width) * above)
-    return draw_polya_gamma(stream, c, f), 0.5 * c * y
+    if loss == LOGISTIC:
+        return draw_polya_gamma(stream, c, f), 0.5 * c * y
+    raise ValueError("unknown code of a loss")
+
+
+@jit
+def first_guess(loss, c, width, y):
+    """(omega, kappa) of one task of one document before anything is known of its score f.
+
+    At lambda = 1, or for Polya-Gamma variables at their mean for f = 0.
+    """
+    if loss == HINGE:
+        return c * c, c * y * (1.0 + c * width)
+    if loss == INSENSITIVE:
+        return 2.0 * c * c, 2.0 * c * c * y
+    if loss == LOGISTIC:
+        return 0.25 * c, 0.5 * c * y
+    raise ValueError("unknown code of a loss")
 
 
 @jit
 def start_rows(omega, kappa, y, cost, lo, hi, loss, width):
-    """(omega, kappa) at lambda = 1 (logistic: at its mean for f = 0); zero where there is no label."""
+    """`first_guess` of documents lo .. hi; zero where there is no label."""
     for d in range(lo, hi):
         for i in range(y.shape[1]):
-            c, t = np.float64(cost[d, i]), np.float64(y[d, i])
             o, m = 0.0, 0.0
-            if c > 0.0:
-                if loss == HINGE:
-                    o, m = c * c, c * t * (1.0 + c * width)
-                elif loss == INSENSITIVE:
-                    o, m = 2.0 * c * c, 2.0 * c * c * t
-                else:
-                    o, m = 0.25 * c, 0.5 * c * t
+            if cost[d, i] > 0.0:
+                o, m = first_guess(loss, np.float64(cost[d, i]), width, np.float64(y[d, i]))
             omega[d, i] = o
             kappa[d, i] = m
 
