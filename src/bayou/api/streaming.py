@@ -59,7 +59,9 @@ class Stream(NamedTuple):
     move_terms: Callable[[Any, I64, int], tuple[Any, float]] | None = None
     later: Callable[[Any], Any] | None = None  # the settings of passes after the first
     omit_empty: bool = False  # whether a file without pending documents has no arrays for them
-    chunked: bool = False  # whether `update` takes several mini-batches in one call and cuts them itself
+    chunked: bool = (
+        False  # whether `update` takes several mini-batches in one call and cuts them itself
+    )
 
 
 class Streaming(Base):
@@ -190,7 +192,6 @@ class Streaming(Base):
         """Refuse a growing vocabulary before anything is learned."""
         if reason := self._fixed_terms():
             raise DataError(reason)
-
 
     def _file_dims(self) -> dict[str, int]:
         """Sizes of dimensions that the arrays of a file must have."""

@@ -29,22 +29,25 @@ def size_of(model: TextModel) -> int:
 
     Learning stops between two goes, so that Ctrl-C is not waited for long.
     """
-    from bayou.api.online_supervised import OnlineSupervised
+    from bayou.api.online_margin import OnlineMargin
     from bayou.run.batches import CHUNK
 
     inner = getattr(model, "estimator_", model.estimator)
     if is_tracker(inner):
         return TRACKED
     size = mini_batch(inner)
-    if not isinstance(inner, OnlineSupervised):
+    if not isinstance(inner, OnlineMargin):
         return _BATCHES * size
     return min(_BATCHES, max(CHUNK // size, 1)) * size
 
 
 def mini_batch(estimator: Any) -> int:
     """Documents in a mini-batch of a stream: as many as were asked for, or as the model takes by itself."""
+    from bayou.api.online_margin import OnlineMargin
     from bayou.inference.lda.stream import batch_size
 
+    if isinstance(estimator, OnlineMargin):
+        return int(estimator.resolve().batch_size)
     p = estimator._checked_parameters()
     return int(p.batch_size or batch_size(p.n_docs))
 

@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from bayou.data.errors import ModelFileError
 
-Dim = EllipsisType | int | str | tuple[int | str, ...]  # a size, a name, a name plus a number, or alternatives
+Dim = (
+    EllipsisType | int | str | tuple[int | str, ...]
+)  # a size, a name, a name plus a number, or alternatives
 R = TypeVar("R", bound=tuple[Any, ...])
 
 

@@ -27,10 +27,9 @@ from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, Margin
 from bayou.data.checks import check_growth
 from bayou.inference.lda.arrays import Each
 from bayou.inference.margin import chains, first_pass, growing, growth, refit
-from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.growing import GrowingChainState
 from bayou.inference.margin.growth import TopicGrowth
-from bayou.inference.margin.passive_aggressive import Examples
 from bayou.results.posterior import Posterior, check_arrays
 
 
@@ -119,7 +118,7 @@ def _examples(data: chains.MarginData) -> Examples:
     parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
     cost = np.where(known.any(axis=1), 1.0, 0.0)
     every = Examples(*parts, counts.data.astype(np.float64), y, cost)
-    return pa.take(every, data.order)._replace(y=y, costs=cost)  # in that order already
+    return every.take(data.order)._replace(y=y, costs=cost)  # in that order already
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

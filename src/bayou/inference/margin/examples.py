@@ -48,7 +48,7 @@ class Examples(NamedTuple):
         sizes = self.indptr[docs + 1] - starts
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         at = np.repeat(starts - indptr[:-1], sizes) + np.arange(indptr[-1])
-        y = np.ascontiguousarray(self.y[docs])
+        y: Any = np.ascontiguousarray(self.y[docs])
         return Examples(indptr, self.indices[at], self.data[at], y, self.costs[docs])
 
     def join(self, more: Examples) -> Examples:
@@ -56,7 +56,7 @@ class Examples(NamedTuple):
         if not self.n_docs:
             return more
         indptr = np.concatenate([self.indptr, self.indptr[-1] + more.indptr[1:]])
-        rest = (np.concatenate(both) for both in zip(self[1:], more[1:], strict=True))
+        rest: Any = (np.concatenate(both) for both in zip(self[1:], more[1:], strict=True))
         return Examples(indptr, *rest)
 
     def move_terms(self, keep: I64, n_terms: int) -> Examples:
@@ -65,8 +65,9 @@ class Examples(NamedTuple):
         return self._replace(indptr=ends, indices=terms, data=self.data[here])
 
     def regroup(self, source: NDArray[np.intp], sign: F64) -> Examples:
-        """Tasks made of earlier ones: task i was task ``source[i]``, with signs swapped if ``sign[i]`` is -1."""
-        return self._replace(y=np.ascontiguousarray(self.y[:, source] * sign.astype(np.int8)))
+        """Tasks made of earlier ones: task i was task ``source[i]``, times ``sign[i]``."""
+        y: Any = np.ascontiguousarray(self.y[:, source] * sign.astype(np.int8))
+        return self._replace(y=y)
 
 
 def examples_of(rows: csr_array, y: NDArray[Any], costs: F64) -> Examples:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, Each
-from bayou.inference.margin import batch, online, online_state
-from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin import batch, online, online_state, rounds
+from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.growth import TopicGrowth
-from bayou.inference.margin.online_state import OnlineMarginSettings
-from bayou.inference.margin.passive_aggressive import Examples
-from bayou.kernels.margin.response import HINGE
+from bayou.inference.margin.loss import HINGE
+from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.inference.margin.stream_growth import drop_small_topics
 
 BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # chosen for the chain, which goes on from there
 
@@ -42,9 +43,23 @@ def first_topics(
     examples: Examples, n_terms: int, how: OnlineMarginSettings, seed: int, each: Each
 ) -> tuple[F32, F64]:
     """Topics (terms x topics) that the documents bring with them in their order, and tables of those."""
-    state = online_state.start(n_terms, examples.y.shape[1], how)
+    state = online_state.init(n_terms, examples.y.shape[1], how)
     for lo in range(0, examples.n_docs, BATCH):
-        some = pa.take(examples, np.arange(lo, min(lo + BATCH, examples.n_docs)))
-        state = online.learn(state, some, how, seed, each)
+        some = examples.take(np.arange(lo, min(lo + BATCH, examples.n_docs)))
+        state = _update(state, some, how, seed, each)
     every = np.arange(n_terms, dtype=np.int64)
-    return batch.mean_rows(online_state.topics_of(state, how), every, each), state.tables
+    return batch.mean_rows(online_state.topic_posterior(state, how), every, each), state.tables
+
+
+def _update(
+    state: OnlineMarginState, examples: Examples, p: OnlineMarginSettings, seed: int, each: Each
+) -> OnlineMarginState:
+    """One mini-batch of `online_med_hdp` in one round, without decay, scores and a second stage."""
+    state, found = online.read_labels(state, examples, p, seed)
+    chain = rounds.start_round(rounds.begin(state, OnlineRun(found, p, seed, each)), 0)
+    for j in range(p.n_sweeps):
+        chain = rounds.add_sweep(rounds.draw_topics(chain, j), j)
+        chain = rounds.draw_lambda(rounds.draw_tables(chain, j), j)
+    state, counts = rounds.posterior(rounds.update_weights(chain))
+    state, counts = drop_small_topics(state, counts, examples.n_docs, p)
+    return online.add_counts(state, found, counts)

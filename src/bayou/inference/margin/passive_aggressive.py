@@ -16,10 +16,10 @@ from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.inference.lda.columns import move_rows
 from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import Loss
 from bayou.kernels.margin import gibbs_weights
 from bayou.kernels.margin import passive_aggressive as kernels
 
-POSTERIORS = ("averaging", "gibbs")
 PRECISIONS = ("diagonal", "full")
 _LARGEST = 2**27  # numbers in the precision matrices of all tasks: one GiB
 
@@ -31,11 +31,16 @@ class LinearSettings(NamedTuple):
     precision: str  # "diagonal", "full", or "" if the variance stays sigma^2
     batch_size: int
     variance: float  # of the prior [sigma^2]
+    loss: Loss  # hinge or insensitive
     width: float  # margin, or half-width of the tube
-    tube: bool
     n_rounds: int
     tol: float
     average: bool
+
+    @property
+    def tube(self) -> bool:
+        """Whether the loss is what lies outside a tube."""
+        return not self.loss.classifies
 
 
 class LinearState(NamedTuple):
@@ -47,18 +52,6 @@ class LinearState(NamedTuple):
     drift: Annotated[F64, Array((0, "tasks"), (0, "terms"), ge=None)]
     # precisions (2-d), factors of precisions (3-d), or nothing: the variance stays sigma^2
     spread: Annotated[F64, Array(..., ge=None)]
-
-
-def resolve(model: Any, posterior: tuple[str, str], width: float, tube: bool) -> LinearSettings:
-    """The settings of a linear model; ``posterior`` is the parameter that selects it, and its value."""
-    name, kind = posterior
-    if kind == "averaging" and model.precision is not None:
-        raise ValueError(f"precision belongs to {name}='gibbs'; leave it out with 'averaging'")
-    return LinearSettings(
-        phase=kind, precision="" if kind == "averaging" else model.precision or "diagonal",
-        batch_size=int(model.batch_size), variance=model.variance, width=float(width), tube=tube,
-        n_rounds=int(model.n_rounds), tol=model.tol, average=bool(model.average),
-    )  # fmt: skip
 
 
 def init(n_tasks: int, n_columns: int, p: LinearSettings) -> LinearState:
@@ -98,7 +91,8 @@ def check_arrays(state: LinearState, pending: Examples, p: LinearSettings) -> No
         full = p.precision == "full"
         pivots = np.diagonal(state.spread, axis1=1, axis2=2) if full else state.spread
         right = bool((pivots > 0.0).all() and (pending.costs > 0.0).all())
-    if not right or not pending.has_valid_signs:
+    right &= pending.y.shape[1] == len(state.mean) and pending.has_valid_signs
+    if not right or (pending.y.dtype == np.int8) == p.tube:
         raise ModelFileError("the model file's weights do not fit each other; save it again")
 
 
@@ -122,7 +116,7 @@ def average(state: LinearState, examples: Examples, p: LinearSettings, each: Eac
 
 
 def infer(state: LinearState, examples: Examples, p: LinearSettings, each: Each) -> LinearState:
-    """Gibbs: mean field q(w) q(lambda), rounds of (omega, kappa) | q(w) and q(w) | (omega, kappa) [Shi17] eq. 28.
+    """Gibbs: mean field q(w) q(lambda), rounds of (omega, kappa) given q(w) and of q(w) [Shi17] eq. 28.
 
     The arrays change in place. Tasks are independent, so threads share them.
     """
@@ -162,7 +156,7 @@ def _norms(examples: Examples) -> F64:
 
 
 def regroup(state: LinearState, source: NDArray[np.intp], sign: F64) -> LinearState:
-    """Tasks made of earlier ones: task i was task ``source[i]``, with signs swapped if ``sign[i]`` is -1."""
+    """Tasks made of earlier ones: task i was task ``source[i]``, times ``sign[i]``."""
     mean, drift, spread = state[1:]
     return LinearState(
         state.step,
