@@ -76,10 +76,8 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
             chain = rounds.draw_topics(chain, j)  # z | lambda, pi; topics are born and die
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
             chain = rounds.draw_tables(chain, j)  # tables | z, then sticks ~ Dir(tables, gamma)
-            chain = rounds.draw_lambda(
-                chain, j
-            )  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1): eq. 28
-        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step: eq. 10
+            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
+        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
     state, counts = rounds.posterior(chain)
     state, counts = drop_small_topics(state, counts, batch.n_docs, p)
     return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)

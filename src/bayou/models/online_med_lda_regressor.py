@@ -58,10 +58,8 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
                 chain, j
             )  # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
-            chain = rounds.draw_lambda(
-                chain, j
-            )  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1): eq. 28
-        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step: eq. 10
+            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
+        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
     state, counts = rounds.posterior(chain)
     return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
 

@@ -30,7 +30,7 @@ def solve_duals(
 ) -> tuple[F64, F64]:
     """The passive-aggressive step of all tasks: the new means, and signed dual variables.
 
-    min |mu - mu_t|^2 / (2 sigma^2) + 2 sum_d c_d loss(y_d, mu . zhat_d), by its dual [Shi17] eq. 10.
+    min |mu - mu_t|^2 / (2 sigma^2) + 2 sum_d c_d loss(y_d, mu . zhat_d), by its dual.
     """
     docs, indices = np.nonzero(zhat)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(docs, minlength=len(zhat)))])
