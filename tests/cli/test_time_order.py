@@ -6,8 +6,8 @@ import tracemalloc
 import pytest
 
 from bayou import TopicTracker
-from bayou.cli import documents, in_order
-from bayou.cli.voice import Voice
+from bayou.cli import documents, time_order
+from bayou.cli.messages import Messages
 from bayou.data.table import Columns
 
 
@@ -19,7 +19,7 @@ def written(path, days, more="", mode="w"):
 
 def read(path, size=7, slice_by="day"):
     source = documents.Source(str(path), Columns("text", "", "", "when", "id"))
-    return in_order.batches(source, size, TopicTracker(slice_by=slice_by), Voice(True, False))
+    return time_order.batches(source, size, TopicTracker(slice_by=slice_by), Messages(True, False))
 
 
 DAYS = [f"2024-01-{1 + n // 4:02d}" for n in range(40)]
@@ -31,14 +31,14 @@ def test_documents_that_are_added_while_a_file_is_looked_through_are_read_too(
 ):
     path = tmp_path / "log.jsonl"
     written(path, list(enumerate(DAYS))[::step])
-    look = in_order._times
+    look = time_order._times
 
     def while_it_grows(*given):
         found = look(*given)
         written(path, [(40, "2024-01-11"), (41, "2024-01-11")], mode="a")
         return found
 
-    monkeypatch.setattr(in_order, "_times", while_it_grows)
+    monkeypatch.setattr(time_order, "_times", while_it_grows)
     batches = list(read(path))
     assert [len(batch.times) for batch in batches] == [len(batch.texts) for batch in batches]
     pairs = [pair for batch in batches for pair in zip(batch.ids, batch.times, strict=True)]
@@ -50,7 +50,7 @@ def test_documents_that_are_added_while_a_file_is_looked_through_are_read_too(
 
 
 def test_a_file_that_must_be_sorted_need_not_fit_into_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(in_order, "_LOOK", 16)
+    monkeypatch.setattr(time_order, "_LOOK", 16)
     path = tmp_path / "export.jsonl"
     written(path, list(enumerate(DAYS * 20))[::-1], more="word\u00e9 \ud83c " * 1500)
     n, before = 0, ""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from tests.cli.test_track import QUICK, news  # noqa: F401
 
 import bayou
-from bayou.cli import telling
+from bayou.cli import alerts
 
 HOW = ("--time", "when", "--slice", "week", "-k", "6", *QUICK)
 
@@ -50,6 +50,6 @@ def test_documents_that_fit_no_topic_are_named_where_no_words_are_common():
     alert = SimpleNamespace(
         topic=-1, words=(), docs=("a7", "b2"), kind="surprise", other=-1, date="1997-04"
     )
-    assert telling.told(alert).split() == [
+    assert alerts.line(alert).split() == [
         "1997-04", "surprise", "documents", "that", "fit", "no", "topic:", "a7,", "b2",
     ]  # fmt: skip

@@ -98,8 +98,8 @@ def test_what_does_not_go_together(invoke, begun, lines):
     Path("docs.jsonl").write_text("".join(lines[:60]))
     invoke("fit", "docs.jsonl", "-m", "online-lda", "-k", "2", "-o", "o.bayou", "--min-df", "1")
     said = invoke("stream", "o.bayou", "docs.jsonl", "--alerts", "a.jsonl", code=2).stderr
-    assert "no alerts of topics" in said
-    assert "its own words" in invoke(*command("--max-terms", "9"), code=2).stderr
+    assert "has no alerts" in said
+    assert "manages its vocabulary itself" in invoke(*command("--max-terms", "9"), code=2).stderr
     bad = json.dumps({"id": "x", "text": "dakime", "when": "no day"}) + "\n"
     Path("rest.jsonl").write_text("".join(lines[90:100]) + bad)
     invoke(*command())
@@ -145,7 +145,7 @@ def test_a_stream_without_dates_says_which_flag_names_them(invoke, begun, lines)
     said = invoke(*how, "u", "--time", "when", code=1).stderr
     assert "begun with other settings (columns)" in said
     said = invoke(*how, "u").stderr
-    assert "60 documents without a date counted to the time of the one before" in said
+    assert "60 documents without a date took the time of the previous document" in said
     tracker = bayou.load("u/model.bayou").estimator_
     assert tracker.state_.n_seen + tracker.n_waiting_ == 90 + 160
 
@@ -153,7 +153,7 @@ def test_a_stream_without_dates_says_which_flag_names_them(invoke, begun, lines)
 def test_documents_that_come_late_to_a_stream_are_counted_aloud(invoke, begun, lines):
     Path("rest.jsonl").write_text("".join(lines[90:200] + lines[:7]))
     said = invoke(*command("--metrics", "m.prom")).stderr
-    assert "7 documents came late: slices of their time were over" in said
+    assert "7 documents came late: their slices had ended" in said
     assert "bayou_stream_late_total 7\n" in Path("m.prom").read_text()
 
 
