@@ -11,7 +11,7 @@ from bayou import Corpus, DataError, MedLDAClassifier, MedLDARegressor, ModelFil
 from bayou.data import FractionalCountsWarning
 from bayou.data.errors import MissingTargetsWarning
 from bayou.data.synthetic import sample_med_lda
-from bayou.inference.margin.chains import member_seed
+from bayou.inference.margin.setup import member_seed
 from bayou.testing.cases import file_bytes
 
 SHORT = {"n_topics": 4, "n_sweeps": 8, "n_kept": 3, "random_state": 0}

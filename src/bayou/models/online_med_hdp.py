@@ -25,12 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api import online_margin, stream_classes
 from bayou.api.classifier import Classifier
 from bayou.api.estimator import Estimator, Saved
-from bayou.api.growing_topics import GrowingTopics
 from bayou.api.online_margin import POSTERIORS, OnlineMargin, OnlineMarginParameters
 from bayou.api.params import param
 from bayou.api.regressor import Regressor
 from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topic_number import GrowingTopics
 from bayou.api.topics import Topics
 from bayou.data.checks import one_of
 from bayou.inference.lda.arrays import Each

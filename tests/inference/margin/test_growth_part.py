@@ -14,11 +14,12 @@ from tests.kernels.margin.test_growing_sweep import FIVE, SIX, corpus, distance
 from tests.reference import growing, margin
 
 from bayou.api.streaming import copy_state
-from bayou.inference.margin import growing as growing_chain
+from bayou.inference.margin import growing as growing_columns
 from bayou.inference.margin import growth, online_state, stream_growth
 from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.growth import SPARE, TopicGrowth
 from bayou.inference.margin.loss import HINGE, INSENSITIVE
+from bayou.models import med_hdp
 from bayou.run.shards import Workers
 
 BY = TopicGrowth(1.5, 1.2, 40, 1.0)
@@ -257,15 +258,15 @@ def test_one_round_over_everything_is_the_batch_posterior():
 # -- the chain of the batch model ----------------------------------------------------------------------
 
 
-def chain_of(given, cost, y):
+def chain_of(given, cost, y, beta=0.5):
     indptr, terms, rho, n_terms = given
-    plain = (indptr, terms, rho, np.ones(1), 0.5, n_terms)
+    plain = (indptr, terms, rho, np.ones(1), beta, n_terms)
     return margin.chain(plain, ("hinge", cost, 1.2, y, 1.6))
 
 
 def chain_start(chain, by, n_topics=2):
     rows = np.full((chain.n_terms, n_topics), 1.0 / chain.n_terms, np.float32)
-    return growing_chain.start(chain, (rows, np.ones(n_topics)), by, 5, margin.serial)
+    return med_hdp.init_chain(chain, (rows, np.ones(n_topics)), by, 5, margin.serial)
 
 
 def chain_distance(given, n_sweeps):
@@ -277,7 +278,7 @@ def chain_distance(given, n_sweeps):
     state.omega[:, 0], state.kappa[:, 0] = omega, kappa
     seen = np.empty((n_sweeps, len(given[1])), np.uint16)
     for number in range(n_sweeps):
-        state = growing_chain.sweep(state, chain, beta, by, 5, margin.serial)
+        state = med_hdp.sweep_chain(state, chain, by, 5, margin.serial)
         if number % 512 == 0:  # what nobody needs here grows
             state = state._replace(course=np.zeros(0, np.int64))
         seen[number] = state.z
@@ -311,12 +312,12 @@ def test_a_chain_keeps_its_books():
     rng = np.random.default_rng(0)
     given = corpus((6, 0, 9, 4), rng.integers(0, 5, 19), 5)
     y = rng.choice([-1.0, 1.0], (4, 3))
-    chain, by = chain_of(given, np.full((4, 3), 1.5), y), TopicGrowth(2.0, 3.0, 30, 0.0)
+    chain, by = chain_of(given, np.full((4, 3), 1.5), y, 0.4), TopicGrowth(2.0, 3.0, 30, 0.0)
     state, numbers = chain_start(chain, by, 3), []
     for step in range(40):
         before = state.n_born
-        state = growing_chain.sweep(state, chain, 0.4, by, 2, margin.serial)
-        state = growing_chain.keep(state) if step >= 10 else state
+        state = med_hdp.sweep_chain(state, chain, by, 2, margin.serial)
+        state = growing_columns.keep(state) if step >= 10 else state
         n = int((state.ids >= 0).sum())
         numbers.append(n)
         assert len(state.topic) == min(n + SPARE, 30)
@@ -333,11 +334,11 @@ def test_a_chain_keeps_its_books():
             assert (unborn == unborn[:1]).all()
     assert state.course.tolist() == numbers
     assert len(set(numbers)) > 2
-    found, prior, ids = growing_chain.read_off(state, chain, 0.4, by)
-    assert found.counts.shape == (1, 5, numbers[-1]) == (1, 5, len(ids))
+    found, prior = growing_columns.sample_of(state, chain, by)
+    assert found.counts.shape == (1, 5, numbers[-1]) == (1, 5, state.n_topics)
     assert 0 < prior.alpha.sum() < by.alpha
     assert found.draws.shape == (30, 1, 3, numbers[-1])
-    assert np.isfinite(found.kept_mean).all()
+    assert np.isfinite(found.mean).all()
 
 
 def test_one_sweep_of_the_stream_is_one_of_the_chain():
@@ -351,6 +352,6 @@ def test_one_sweep_of_the_stream_is_one_of_the_chain():
     none = (np.zeros((3, len(own)), np.float32), np.zeros(len(own)))
     live = growth.make_live(chain.tokens, chain.ids, chain.rho, z, none, roots)
     labels = (state.omega, state.kappa, state.eta, np.empty((0, 0, 0), np.float32))
-    state = growing_chain.sweep(state, chain, 0.5, by, 5, margin.serial)
+    state = med_hdp.sweep_chain(state, chain, by, 5, margin.serial)
     growth.sweep(live, labels, by, (0.5, 1.5), 5, 1)
     assert growing.named(z, 0) == growing.named(state.z, 0)

@@ -57,7 +57,9 @@ def is_sound(state, examples, settings):
     dims = {"terms": len(state.raw)}
     schema.check(state, dims)
     schema.check(examples, dims)
-    now = settings if settings.growth is None else settings._replace(alpha=np.ones_like(state.topic))
+    now = (
+        settings if settings.growth is None else settings._replace(alpha=np.ones_like(state.topic))
+    )
     online_state.check_arrays(state, examples, now)
     return True
 

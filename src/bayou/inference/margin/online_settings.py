@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayou.data.checks import MAX_TOPICS
 from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.margin.growth import TopicGrowth
+from bayou.inference.margin.growth import TopicGrowth, check_bounds
 from bayou.inference.margin.loss import Loss
 from bayou.inference.margin.online_state import OnlineMarginSettings
 
@@ -82,10 +81,7 @@ def fill(model: Any, defaults: OnlineDefaults) -> OnlineDefaults:
 def resolve_growth(model: Any, defaults: OnlineDefaults) -> TopicGrowth:
     """How topics are born, from the parameters of a model whose number of topics changes."""
     p = fill(model, defaults)
-    if not p.n_topics <= model.max_topics <= MAX_TOPICS:
-        raise ValueError(
-            f"max_topics must be from n_topics = {p.n_topics} to {MAX_TOPICS}; got {model.max_topics}"
-        )
+    check_bounds(p.n_topics, model.max_topics)
     return TopicGrowth(
         float(p.alpha), float(p.gamma), int(model.max_topics), float(model.min_tokens)
     )

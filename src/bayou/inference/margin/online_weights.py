@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, Each
+from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.inference.margin.batch import MarginBatch
+from bayou.inference.margin.features import Zbar
 from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.kernels.margin import online as kernels
 
 DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
-
-Zbar = tuple[I64, I32, U16, F32]  # start, number, topics, values: rows of non-zeros
 
 
 class OnlineRun(NamedTuple):

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F32, F64, U16
 from bayou.inference.margin import batch as online_batch
-from bayou.inference.margin import features, growth, online_weights, stream_growth
+from bayou.inference.margin import features, growth, online_weights, stream_growth, tilted
 from bayou.inference.margin.batch import TopicPosterior
+from bayou.inference.margin.features import Zbar
 from bayou.inference.margin.growth import LiveDocuments
 from bayou.inference.margin.online_state import OnlineMarginState, document_prior, topic_posterior
-from bayou.inference.margin.online_weights import OnlineRun, Zbar
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.inference.margin.tilted import Tilt, WeightedTokens
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import online as kernels
-from bayou.kernels.margin import response, tilted_sweep
-from bayou.kernels.rng import INIT, TOKEN
+from bayou.kernels.margin import response
+from bayou.kernels.rng import INIT
 
 
 class BatchSums(NamedTuple):
@@ -131,30 +133,17 @@ def draw_topics(chain: BatchChain, j: int) -> BatchChain:
     (batch, p, seed, each), number = chain.run, _number(chain, j)
     indptr, n_topics = batch.tokens.indptr, len(chain.before.topic)
     mean, spread = (x.astype(np.float32) for x in chain.weights)
-    labels = (chain.omega, chain.kappa, mean, spread)
-    zbar = _empty_zbar(np.minimum(np.diff(indptr), n_topics))
+    tilt = Tilt(chain.omega, chain.kappa, mean, spread)
     if chain.live is not None and p.growth is not None:
         words = (p.beta, len(chain.known.raw) * p.beta)
-        growth.sweep(chain.live, labels, p.growth, words, seed, number)
-    given = (chain.rows, np.empty(0), np.ones(n_topics, np.float32))
-    prior = (chain.alpha.astype(np.float32), np.float32(0.0))
-
-    def work(lo: int, hi: int) -> None:
-        if chain.live is None:
-            tilted_sweep.sweep_docs(
-                chain.z, (*batch.tokens, batch.ids), chain.rho, lo, hi, given, tilted_sweep.GIVEN,
-                prior, labels, seed, TOKEN, number,
-            )  # fmt: skip
-        response.zbar_rows(zbar, chain.z, chain.rho, indptr, n_topics, lo, hi)
-
-    each(work, indptr, 5.0 * n_topics)
+        growth.sweep(chain.live, tilt, p.growth, words, seed, number)
+    else:
+        docs = WeightedTokens(batch.tokens, batch.ids, chain.rho)
+        given, alpha = tilted.given_words(chain.rows, n_topics), chain.alpha.astype(np.float32)
+        draw = tilted.topic_draw(chain.z, docs, given, alpha, tilt, seed, number)
+        each(draw, indptr, 5.0 * n_topics)
+    zbar = features.sampled_zbar(chain.z, chain.rho, indptr, n_topics, each)
     return chain._replace(zbar=zbar)
-
-
-def _empty_zbar(sizes: NDArray[np.int64]) -> Zbar:
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    topics, values = np.zeros(ends[-1], np.uint16), np.zeros(ends[-1], np.float32)
-    return ends[:-1].copy(), np.zeros(len(sizes), np.int32), topics, values
 
 
 def _number(chain: BatchChain, j: int) -> int:
@@ -170,17 +159,15 @@ def add_sweep(chain: BatchChain, j: int) -> BatchChain:
     sums.precision[:, :, columns] = before.precision[:, :, columns]
     if j < p.burn_in or chain.zbar is None:
         return chain
-    share = 1.0 / (p.n_sweeps - p.burn_in)
-    kernels.count_into(
-        sums.counts, batch.tokens.terms, chain.z, p.ghosts / (p.n_sweeps - p.burn_in)
-    )
+    n_kept = p.n_sweeps - p.burn_in
+    share = p.ghosts / n_kept
+    kernels.count_into(sums.counts, batch.tokens.terms, chain.z, share)
     if p.gibbs:
-        share = p.ghosts / (p.n_sweeps - p.burn_in)
         online_weights.add_evidence(
             sums.precision, sums.linear, chain.zbar, chain.weights, share, chain.run
         )
     else:
-        kernels.add_zbar(sums.zhat, chain.zbar, share)
+        kernels.add_zbar(sums.zhat, chain.zbar, 1.0 / n_kept)
     return chain
 
 
