@@ -69,6 +69,9 @@ class Stream(NamedTuple):
     growing: str = (
         ""  # a similar model whose vocabulary can grow, for the message if this one's cannot
     )
+    chunked: bool = (
+        False  # whether `update` takes several mini-batches in one call and cuts them itself
+    )
 
 
 class Streaming(Base):
@@ -156,7 +159,7 @@ class Streaming(Base):
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, title) as bar:
 
             def learn(state: Any, n: int, first: int, end: int) -> Any:
-                for lo, hi in cut.batches(first, end):
+                for lo, hi in self._cuts(cut, first, end):
                     # arrays change in place: after an error the state must still fit them
                     settings = p if n == 0 else later
                     state = self._advance(state, take(n, lo, hi), settings, workers.each)
@@ -170,6 +173,10 @@ class Streaming(Base):
                 )  # fmt: skip
             finally:  # after an error too: what was learned stays
                 self.n_iter_ = 0 if self.state_ is None else self.state_.step
+
+    def _cuts(self, cut: BatchPlan, lo: int, hi: int) -> list[tuple[int, int]]:
+        """The documents of each call of `update`."""
+        return [(lo, hi)] if self.algorithm.chunked else cut.batches(lo, hi)
 
     def _advance(self, state: Any, documents: Any, p: Any, each: Any) -> Any:
         """The state after one mini-batch; the first one makes the first state if there is none."""
@@ -186,7 +193,7 @@ class Streaming(Base):
         p, pending = self.resolve(), self.pending_
         state = None if self.state_ is None else copy_state(self.state_)
         with Workers(1) as workers:
-            for lo, hi in BatchPlan(pending.n_docs, p.batch_size).batches(0, pending.n_docs):
+            for lo, hi in self._cuts(BatchPlan(pending.n_docs, p.batch_size), 0, pending.n_docs):
                 state = self._advance(state, pending.take(np.arange(lo, hi)), p, workers.each)
         return state
 
@@ -198,14 +205,18 @@ class Streaming(Base):
         Returns the number of tokens that were counted in the columns that are dropped.
         """
         self._check_terms_move()
-        n_terms, gone = self.n_features_in_, 0.0
-        self.pending_ = self.pending_.move_terms(keep, n_terms)
-        if self.state_ is not None and self.algorithm.move_terms is not None:
-            moved = self.algorithm.move_terms(self.state_, keep, len(names) - len(keep))
-            self.state_, gone = moved
+        gone = self._move_terms(keep, len(names) - len(keep))
         self._names = names
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
+        return gone
+
+    def _move_terms(self, keep: I64, n_new: int) -> float:
+        """Change the columns of pending documents and of the state; returns the tokens dropped."""
+        gone = 0.0
+        self.pending_ = self.pending_.move_terms(keep, self.n_features_in_)
+        if self.state_ is not None and self.algorithm.move_terms is not None:
+            self.state_, gone = self.algorithm.move_terms(self.state_, keep, n_new)
         return gone
 
     def _fixed_terms(self) -> str:
@@ -222,6 +233,10 @@ class Streaming(Base):
         """Refuse a growing vocabulary before anything is learned."""
         if reason := self._fixed_terms():
             raise DataError(reason)
+
+    def _file_dims(self) -> dict[str, int]:
+        """Sizes of dimensions that the arrays of a file must have."""
+        return {"terms": self.n_features_in_}
 
 
 def copy_state(state: Any) -> Any:
@@ -240,7 +255,7 @@ def _pack(model: Any) -> dict[str, NDArray[Any]]:
 
 
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    kind, dims = model.algorithm, {"terms": model.n_features_in_}
+    kind, dims = model.algorithm, model._file_dims()
     model.state_, model.pending_ = None, kind.documents.none()
     if any(name.startswith("pending.") for name in arrays):
         model.pending_ = schema.read(kind.documents, arrays, "pending", dims)

@@ -1,4 +1,4 @@
-"""Result mixin of batch models that learn the number of topics."""
+"""Result mixins of models that learn the number of topics: from a chain, or from a stream."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Saved
 from bayou.inference.margin import growth
@@ -14,8 +15,9 @@ from bayou.results.posterior import Posterior, check_arrays
 
 if TYPE_CHECKING:
     from bayou.api.estimator import Estimator as Base
+    from bayou.api.streaming import Streaming as StreamBase
 else:
-    Base = object
+    Base = StreamBase = object
 
 
 class TopicCourse(Base):
@@ -44,6 +46,35 @@ class TopicCourse(Base):
         """Interval that holds the number of topics in ``level`` of the last half of all sweeps."""
         last = self.n_topics_course_[len(self.n_topics_course_) // 2 :]
         return growth.between(last, self.n_topics_, level)
+
+
+class GrowingTopics(StreamBase):
+    """Number and ids of the topics of an online model, from its current state.
+
+    Attributes
+    ----------
+    n_topics_ : int
+        Current number of topics.
+    topic_ids_ : int64 array (topics,)
+        A number per topic, assigned at birth and never reused.
+    """
+
+    @property
+    def n_topics_(self) -> int:
+        """Current number of topics."""
+        check_is_fitted(self)
+        return len(self._current().topic)
+
+    @property
+    def topic_ids_(self) -> NDArray[np.int64]:
+        """Ids of the topics, in their order; later topics have larger ids."""
+        check_is_fitted(self)
+        ids: NDArray[np.int64] = self._current().ids
+        return ids
+
+    def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
+        """Interval of the number of topics after ``level`` of the latest hundred mini-batches."""
+        return growth.between(self._current().course, self.n_topics_, level)
 
 
 def _pack(model: Any) -> dict[str, NDArray[Any]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CHECKPOINT_SECONDS = 30.0
 _TRACKER_BLOCK = 256  # documents per block of a tracker, which cuts its slices itself
 _BATCHES = 16  # mini-batches per block, at most
+_MINI_BATCH = 256  # documents read at a time by models that learn without mini-batches
 NO_TERMS = "lower --min-df, raise --max-df, give --stop-words none or more documents"
 
 
@@ -50,17 +51,28 @@ class Learner:
 
     @property
     def mini_batch(self) -> int:
-        """Documents per mini-batch, or about as many where the model cuts none or chooses itself."""
-        return int(getattr(self.estimator, "batch_size", None) or _MINI_BATCH)
+        """Documents per mini-batch; for models without mini-batches a size that reads well."""
+        from bayou.api.online_margin import OnlineMargin
+        from bayou.inference.lda.stream import batch_size
+
+        inner = self.estimator
+        if isinstance(inner, OnlineMargin):
+            return int(inner.resolve().batch_size)
+        if not hasattr(inner, "batch_size"):
+            return _MINI_BATCH
+        return int(inner.batch_size or batch_size(getattr(inner, "n_docs", None)))
 
     @property
     def block_size(self) -> int:
         """Documents to read at a time: whole mini-batches, few enough that Ctrl-C takes effect soon."""
+        from bayou.api.online_margin import OnlineMargin
         from bayou.run.batches import CHUNK
 
         if self.is_tracker:
             return _TRACKER_BLOCK
         size = self.mini_batch
+        if not isinstance(self.estimator, OnlineMargin):
+            return _BATCHES * size
         return min(_BATCHES, max(CHUNK // size, 1)) * size
 
     def begin(self, head: documents.Batch, n_docs: int) -> None:
