@@ -239,6 +239,16 @@ class Streaming(Base):
         return {"terms": self.n_features_in_}
 
 
+def check_vocabulary_grows(model: Any) -> None:
+    """Refuse a growing vocabulary for a model whose columns cannot change."""
+    if isinstance(model, Streaming):
+        return model._check_terms_move()
+    name = type(model).__name__
+    raise DataError(
+        f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+    )
+
+
 def copy_state(state: Any) -> Any:
     """A state whose arrays may change without changing those of the original."""
     values = {n: x.copy() if isinstance(x, np.ndarray) else x for n, x in state._asdict().items()}
