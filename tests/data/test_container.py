@@ -59,7 +59,7 @@ def test_round_trip(saved):
 _DTYPES = st.sampled_from(sorted(map(str, header.DTYPES.values())))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     arrays=st.dictionaries(
         st.from_regex(r"[a-z][a-z0-9_./]{0,10}", fullmatch=True),

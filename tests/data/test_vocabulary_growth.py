@@ -96,7 +96,7 @@ def test_one_column_is_always_left():
     assert names.terms == ("gone",)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     documents=st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=60),
     cuts=st.lists(st.integers(1, 60), max_size=8),
