@@ -47,7 +47,7 @@ def finish(started, code=0):
 def test_from_a_file_to_answers_in_processes_of_their_own(process, animals, tmp_path, task):
     file, columns = animals / "animals.csv", TASKS[task]
     out, err = finish(process("fit", file, "-m", "med-lda", *columns, *QUICK, "-o", "m.bayou"))
-    assert out.splitlines()[0].split()[:4] == ["topic", "share", "speaks", "for"]
+    assert out.splitlines()[0].split()[:4] == ["topic", "share", "weights", "terms"]
     assert "Fitted 4 topics in 5 passes" in err
 
     rows = rows_of(finish(process("predict", "m.bayou", file))[0])
@@ -205,7 +205,7 @@ def test_evaluate_says_what_is_missing_and_what_is_strange(invoke, models):
     words = ("evaluate", models / "class.bayou", "-")
     assert "name it with --label" in invoke(*words, input=lines).stderr
     done = invoke(*words, "--label", "kind", input=lines)
-    assert "labels that the model has not learned" in done.stderr
+    assert "labels that the model does not know" in done.stderr
     assert "accuracy                         0.5000" in done.stdout
     assert "give --label" in invoke(*words, "--target", "n", input=lines, code=2).stderr
     number = ("evaluate", models / "number.bayou", "-")

@@ -46,8 +46,8 @@ def twin():
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(documentation: Path) -> Path:
+    return documentation
 
 
 @pytest.fixture(scope="module")
@@ -187,10 +187,10 @@ def test_split_depends_on_the_name_alone() -> None:
 
 def test_nothing_is_imported_to_be_read() -> None:
     code = (
-        "import sys; from bayou.datasets.source import docstrings_in, installed;"
+        "import sys; from bayou.datasets.source import docstrings_in, iter_libraries;"
         "before = set(sys.modules);"
-        "assert all(any(docstrings_in(*found)) for found in installed());"
-        "assert list(docstrings_in(*list(installed())[-1]));"
+        "assert all(any(docstrings_in(*found)) for found in iter_libraries());"
+        "assert list(docstrings_in(*list(iter_libraries())[-1]));"
         "new = set(sys.modules) - before;"
         "read = {'numpy', 'scipy', 'sklearn', 'abc', 'email'};"
         "print(sorted(m for m in new if m.split('.')[0] in read))"

@@ -73,9 +73,14 @@ def param(
 
 
 def settings(kind: type[S], estimator: Any, **resolved: Any) -> S:
-    """The settings of one run: the parameters of an estimator by name, with those that were resolved."""
+    """The settings of one run: the parameters of an estimator by name, with those that were resolved.
+
+    A field with a default may be missing in the estimator.
+    """
+    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
     names = [name for name in kind._fields if name not in resolved]  # type: ignore[attr-defined]
-    return kind(**{name: getattr(estimator, name) for name in names}, **resolved)
+    given = {n: getattr(estimator, n) for n in names if n not in defaults or hasattr(estimator, n)}
+    return kind(**given, **resolved)
 
 
 def is_runtime(one: Field[Any]) -> bool:

@@ -64,6 +64,14 @@ class Stream(NamedTuple):
     check: Callable[[Any], None] | None = (
         None  # refuses a state of a file for what no schema can say
     )
+    posterior: Any = None  # a function that gives the result of a state, for mixins that show it
+    batched: bool = True  # whether documents are learned in mini-batches; sums take any number
+    growing: str = (
+        ""  # a similar model whose vocabulary can grow, for the message if this one's cannot
+    )
+    chunked: bool = (
+        False  # whether `update` takes several mini-batches in one call and cuts them itself
+    )
 
 
 class Streaming(Base):
@@ -118,6 +126,10 @@ class Streaming(Base):
 
     def _learn_stream(self, documents: Any, p: Any) -> None:
         """`partial_fit`: all full mini-batches of the pending documents and these; the rest waits."""
+        if not self.algorithm.batched:
+            with Workers(self.n_threads) as workers:
+                self.state_ = self._advance(self.state_, documents, p, workers.each)
+            return
         waiting = self.pending_.join(documents) if hasattr(self, "pending_") else documents
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = waiting.take(np.arange(n, waiting.n_docs))
@@ -129,6 +141,11 @@ class Streaming(Base):
             done = self._n_learned() - seen
             if done < n:  # a callback failed: the documents that were not learned wait
                 self.pending_ = waiting.take(np.arange(done, waiting.n_docs))
+
+    @property
+    def n_seen_(self) -> int:
+        """Number of documents so far, with those that wait for their mini-batch to be full."""
+        return self._n_learned() + int(self.pending_.n_docs)
 
     def _n_learned(self) -> int:
         state = getattr(self, "state_", None)
@@ -142,7 +159,7 @@ class Streaming(Base):
         with Workers(self.n_threads) as workers, loop.progress_bar(self.progress, title) as bar:
 
             def learn(state: Any, n: int, first: int, end: int) -> Any:
-                for lo, hi in cut.batches(first, end):
+                for lo, hi in self._cuts(cut, first, end):
                     # arrays change in place: after an error the state must still fit them
                     settings = p if n == 0 else later
                     state = self._advance(state, take(n, lo, hi), settings, workers.each)
@@ -156,6 +173,10 @@ class Streaming(Base):
                 )  # fmt: skip
             finally:  # after an error too: what was learned stays
                 self.n_iter_ = 0 if self.state_ is None else self.state_.step
+
+    def _cuts(self, cut: BatchPlan, lo: int, hi: int) -> list[tuple[int, int]]:
+        """The documents of each call of `update`."""
+        return [(lo, hi)] if self.algorithm.chunked else cut.batches(lo, hi)
 
     def _advance(self, state: Any, documents: Any, p: Any, each: Any) -> Any:
         """The state after one mini-batch; the first one makes the first state if there is none."""
@@ -172,7 +193,7 @@ class Streaming(Base):
         p, pending = self.resolve(), self.pending_
         state = None if self.state_ is None else copy_state(self.state_)
         with Workers(1) as workers:
-            for lo, hi in BatchPlan(pending.n_docs, p.batch_size).batches(0, pending.n_docs):
+            for lo, hi in self._cuts(BatchPlan(pending.n_docs, p.batch_size), 0, pending.n_docs):
                 state = self._advance(state, pending.take(np.arange(lo, hi)), p, workers.each)
         return state
 
@@ -184,27 +205,48 @@ class Streaming(Base):
         Returns the number of tokens that were counted in the columns that are dropped.
         """
         self._check_terms_move()
-        n_terms, gone = self.n_features_in_, 0.0
-        self.pending_ = self.pending_.move_terms(keep, n_terms)
-        if self.state_ is not None and self.algorithm.move_terms is not None:
-            moved = self.algorithm.move_terms(self.state_, keep, len(names) - len(keep))
-            self.state_, gone = moved
+        gone = self._move_terms(keep, len(names) - len(keep))
         self._names = names
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
+        return gone
+
+    def _move_terms(self, keep: I64, n_new: int) -> float:
+        """Change the columns of pending documents and of the state; returns the tokens dropped."""
+        gone = 0.0
+        self.pending_ = self.pending_.move_terms(keep, self.n_features_in_)
+        if self.state_ is not None and self.algorithm.move_terms is not None:
+            self.state_, gone = self.algorithm.move_terms(self.state_, keep, n_new)
         return gone
 
     def _fixed_terms(self) -> str:
         """Why the vocabulary cannot change and what to do instead; empty if it can."""
         if self.algorithm.move_terms is not None:
             return ""
+        other = f" or use {self.algorithm.growing}" if self.algorithm.growing else ""
         name = type(self).__name__
-        return f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+        return (
+            f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed){other}"
+        )
 
     def _check_terms_move(self) -> None:
         """Refuse a growing vocabulary before anything is learned."""
         if reason := self._fixed_terms():
             raise DataError(reason)
+
+    def _file_dims(self) -> dict[str, int]:
+        """Sizes of dimensions that the arrays of a file must have."""
+        return {"terms": self.n_features_in_}
+
+
+def check_vocabulary_grows(model: Any) -> None:
+    """Refuse a growing vocabulary for a model whose columns cannot change."""
+    if isinstance(model, Streaming):
+        return model._check_terms_move()
+    name = type(model).__name__
+    raise DataError(
+        f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
+    )
 
 
 def copy_state(state: Any) -> Any:
@@ -223,7 +265,7 @@ def _pack(model: Any) -> dict[str, NDArray[Any]]:
 
 
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    kind, dims = model.algorithm, {"terms": model.n_features_in_}
+    kind, dims = model.algorithm, model._file_dims()
     model.state_, model.pending_ = None, kind.documents.none()
     if any(name.startswith("pending.") for name in arrays):
         model.pending_ = schema.read(kind.documents, arrays, "pending", dims)

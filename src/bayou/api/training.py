@@ -66,14 +66,31 @@ class Training:
         count_init : bool
             Whether the time of ``init`` counts towards the time limit.
         """
-        saver = self._saver if final else checkpoints.Saver()
-        state, started = saver.read(kind, dims), time.monotonic()
+        started = time.monotonic()
+        state = self.first(kind, init, dims=dims, check=check, final=final)
+        spent = time.monotonic() - started if count_init else 0.0
+        return self.repeat(state, step, final=final, spent=spent)
+
+    def first(
+        self,
+        kind: type[S],
+        init: Callable[[], S],
+        *,
+        dims: Mapping[str, int] | None = None,
+        check: Callable[[S], None] | None = None,
+        final: bool = True,
+    ) -> S:
+        """The state to start from: that of the checkpoint, or a new one. For parameters see `run`."""
+        state = self._saver.read(kind, dims) if final else None
         if state is not None and check is not None:
             check(state)
-        begin = init() if state is None else state
-        spent = time.monotonic() - started if count_init else 0.0
+        return init() if state is None else state
+
+    def repeat(self, state: S, step: Step[S], *, final: bool = True, spent: float = 0.0) -> S:
+        """Repeat ``step`` from a state; ``spent`` seconds of the time limit are used already."""
+        saver = self._saver if final else checkpoints.Saver()
         return loop.run(
-            begin,
+            state,
             step,
             callbacks=self._callbacks if final else (),
             after=saver.after,

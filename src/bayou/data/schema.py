@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import UnionType
+from types import EllipsisType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 from bayou.data.errors import ModelFileError
 
-Dim = int | str | tuple[int | str, ...]  # a size, a name, a name plus a number, or alternatives
+Dim = (
+    EllipsisType | int | str | tuple[int | str, ...]
+)  # a size, a name, a name plus a number, or alternatives
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
@@ -36,7 +38,8 @@ class Array:
     Parameters
     ----------
     *dims : int, str or tuple
-        A size; a name; ``"name+1"``; or a tuple of alternatives, of which one must fit.
+        A size; a name; ``"name+1"``; or a tuple of alternatives, of which one must fit. ``...`` alone
+        allows any shape.
     ge, gt, le : float or None
         Bounds of every number. Default: not negative.
     finite : bool
@@ -123,18 +126,29 @@ def read(
     arrays : mapping
         The arrays of a file.
     prefix : str
+        Empty for arrays that are named like the fields.
     dims : mapping, optional
         Sizes of dimensions that are known from elsewhere.
     """
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
-        if f"{prefix}.{name}" not in arrays:
-            raise ModelFileError(f"the file lacks the array {prefix}.{name}; train the model again")
-        array = arrays[f"{prefix}.{name}"]
+        full = f"{prefix}.{name}" if prefix else name
+        if full not in arrays:
+            raise ModelFileError(f"the file lacks the array {full}; train the model again")
+        array = arrays[full]
         values[name] = array.item() if array.ndim == 0 else array
     record = kind(**values)
     check(record, dims)
     return record
+
+
+def empty(kind: type[R]) -> R:
+    """A record of arrays in which every dimension that has a name is of size 0."""
+
+    def size(dim: Dim) -> int:
+        return dim if isinstance(dim, int) else 0
+
+    return kind(*(np.zeros([*map(size, f.rule.dims)], f.types[0]) for f in _fields(kind)))  # type: ignore[union-attr]
 
 
 def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -145,12 +159,12 @@ def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
     for field in fields:
         _check_type(field, getattr(record, field.name))
     for field, value in _arrays(fields, record):
-        for dim, size in zip(field.rule.dims, value.shape, strict=True):
+        for dim, size in zip(_dims(field.rule, value), value.shape, strict=True):
             if isinstance(dim, str):
                 name, more = _split(dim)
                 found.setdefault(name, size - more)
     for field, value in _arrays(fields, record):
-        if not all(map(lambda d, n: _fits(d, n, found), field.rule.dims, value.shape)):
+        if not all(map(lambda d, n: _fits(d, n, found), _dims(field.rule, value), value.shape)):
             _refuse(field.name)
         _check_range(field.name, value, field.rule)
         _check_indexes(field.name, value, field.rule, found)
@@ -166,7 +180,7 @@ def _arrays(fields: tuple[_Field, ...], record: Any) -> Iterator[tuple[Any, NDAr
 def _check_type(field: _Field, value: Any) -> None:
     if isinstance(field.rule, Array):
         right = isinstance(value, np.ndarray) and value.dtype in map(np.dtype, field.types)
-        if not right or value.ndim != len(field.rule.dims):
+        if not right or value.ndim != len(_dims(field.rule, value)):
             _refuse(field.name)
         return
     if type(value) not in field.types:
@@ -175,6 +189,10 @@ def _check_type(field: _Field, value: Any) -> None:
         return
     if (field.rule.finite and not math.isfinite(value)) or not _inside(value, field.rule):
         raise ModelFileError(f"the file's number {field.name!r} is impossible: {value!r:.40}")
+
+
+def _dims(rule: Array, value: NDArray[Any]) -> tuple[Dim, ...]:
+    return value.shape if rule.dims == (...,) else rule.dims
 
 
 def _split(dim: str) -> tuple[str, int]:
@@ -194,7 +212,7 @@ def _fits(dim: Dim, size: int, found: Mapping[str, int]) -> bool:
         return any(_fits(one, size, found) for one in dim)
     if isinstance(dim, int):
         return size == dim
-    name, more = _split(dim)
+    name, more = _split(str(dim))
     return 0 <= size - more == _size(name, found)
 
 

@@ -287,7 +287,7 @@ def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):
     path.write_text(lines(1))
     source = opened([path], follow=True)
     assert len(source.read(9, 0.0)) == 1
-    looked = type(source._reader).replaced
+    looked = type(source._reader).is_replaced
 
     def rotate(reader):
         monkeypatch.undo()
@@ -297,7 +297,7 @@ def test_what_was_written_just_before_a_rotation_is_read(tmp_path, monkeypatch):
         path.write_text(lines(1, 2))
         return looked(reader)
 
-    monkeypatch.setattr(type(source._reader), "replaced", rotate)
+    monkeypatch.setattr(type(source._reader), "is_replaced", rotate)
     assert texts(source.read(9, 0.0)) == ["t1", "t2"]
 
 
