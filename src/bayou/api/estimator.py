@@ -156,6 +156,7 @@ class Estimator(BaseEstimator):
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed. Models add rules about several at once."""
         params.check(self)
+        self._callbacks()
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once a fit."""

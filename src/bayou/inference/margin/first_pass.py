@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, Each
-from bayou.inference.margin import batch, online, online_state
-from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin import batch, online, online_state, rounds
+from bayou.inference.margin.examples import Examples, examples_of
 from bayou.inference.margin.loss import HINGE
-from bayou.inference.margin.online_state import OnlineMarginSettings
-from bayou.inference.margin.passive_aggressive import Examples
+from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
+from bayou.inference.margin.online_weights import OnlineRun
 from bayou.inference.margin.setup import MarginData, MarginSettings
+from bayou.inference.margin.stream_growth import drop_small_topics
 
 BATCH, SWEEPS, BETA, LEAST = 64, 2, 0.1, 20.0  # chosen for the chain that starts from here
 
@@ -30,18 +31,32 @@ def first_topics(data: MarginData, p: MarginSettings, each: Each) -> tuple[F32, 
     """Topics (terms x topics) after one pass of the online model over the documents, and their tables."""
     examples, n_terms, seed = _examples(data), data.corpus.n_terms, data.seeds[0]
     how = _online_settings(p)
-    state = online_state.start(n_terms, examples.y.shape[1], how)
+    state = online_state.init(n_terms, examples.y.shape[1], how)
     for lo in range(0, examples.n_docs, BATCH):
-        some = pa.take(examples, np.arange(lo, min(lo + BATCH, examples.n_docs)))
-        state = online.learn(state, some, how, seed, each)
+        some = examples.take(np.arange(lo, min(lo + BATCH, examples.n_docs)))
+        state = _update(state, some, how, seed, each)
     every = np.arange(n_terms, dtype=np.int64)
-    return batch.mean_rows(online_state.topics_of(state, how), every, each), state.tables
+    return batch.mean_rows(online_state.topic_posterior(state, how), every, each), state.tables
+
+
+def _update(
+    state: OnlineMarginState, examples: Examples, p: OnlineMarginSettings, seed: int, each: Each
+) -> OnlineMarginState:
+    """One mini-batch of `online_med_hdp` in one round, without decay, scores and a second stage."""
+    state, found = online.read_labels(state, examples, p, seed)
+    chain = rounds.start_round(rounds.begin(state, OnlineRun(found, p, seed, each)), 0)
+    for j in range(p.n_sweeps):
+        chain = rounds.add_sweep(rounds.draw_topics(chain, j), j)
+        chain = rounds.draw_lambda(rounds.draw_tables(chain, j), j)
+    state, counts = rounds.posterior(rounds.update_weights(chain))
+    state, counts = drop_small_topics(state, counts, examples.n_docs, p)
+    return online.add_counts(state, found, counts)
 
 
 def _online_settings(p: MarginSettings) -> OnlineMarginSettings:
     """The defaults of the online model for classes, whatever the loss of the chain."""
     return OnlineMarginSettings(
-        gibbs=True, loss=HINGE.code, width=164.0, variance=1.0, floor=1000.0, shared=True,
+        gibbs=True, loss=HINGE, width=164.0, variance=1.0, floor=1000.0, shared=True,
         positive=0.0 if p.multi_label else 1.0, alpha=np.ones(p.n_topics), beta=BETA,
         n_rounds=1, n_sweeps=SWEEPS, burn_in=0, ghosts=1.0, decay=1.0, tf=p.tf, idf=p.idf,
         growth=p.growth._replace(least=LEAST),
@@ -53,7 +68,7 @@ def _examples(data: MarginData) -> Examples:
     chain, counts = data.chains[0], data.corpus.counts
     known = chain.cost > 0.0
     y = np.where(known, chain.y, 0.0).astype(np.int8)
-    parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
     cost = np.where(known.any(axis=1), 1.0, 0.0)
-    every = Examples(*parts, counts.data.astype(np.float64), y, cost)
-    return pa.take(every, data.order)._replace(y=y, costs=cost)  # in that order already
+    return (
+        examples_of(counts, y, cost).take(data.order)._replace(y=y, costs=cost)
+    )  # in that order already

@@ -15,7 +15,7 @@ from bayou.kernels.cholesky import backward_into, factor_fast_into, forward_into
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_inverse_gaussian
 from bayou.kernels.margin.passive_aggressive import add_into, best_dual, dot
-from bayou.kernels.margin.response import HINGE
+from bayou.kernels.margin.response import HINGE, INSENSITIVE
 from bayou.kernels.rng import BATCH, RESPONSE, key
 
 _LEAST_ROW = 1e-20  # of the largest weight of a term; every topic stays possible
@@ -160,11 +160,13 @@ def respond(omega, kappa, zbar, weights, y, cost, ids, lo, hi, loss, drawn, seed
                     gap = width - t * f
                     x = _inverse(stream, c * math.sqrt(gap * gap + s), floor, drawn)
                     o, m = c * c * x, c * t * (1.0 + c * width * x)
-                else:
+                elif kind == INSENSITIVE:
                     under, over = t - f - width, t - f + width
                     x = _inverse(stream, c * math.sqrt(under * under + s), floor, drawn)
                     x2 = _inverse(stream, c * math.sqrt(over * over + s), floor, drawn)
                     o, m = c * c * (x + x2), c * c * ((t - width) * x + (t + width) * x2)
+                else:
+                    raise ValueError("unknown code of a loss")
             omega[d, i] = o
             kappa[d, i] = m
 

@@ -1,0 +1,42 @@
+"""Checks of scikit-learn that a model cannot pass, each with the reason."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+NEGATIVE = "the check fits negative numbers, and topic models take counts"
+WEIGHTS = "a weight is a factor on the cost of a document's labels; its words count once"
+COLUMNS = "`predict_proba` has one column per topic, and the check expects one per class of y"
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """Names of the checks of scikit-learn that an estimator of bayou cannot pass, and why.
+
+    Examples
+    --------
+    >>> from bayou import LDA, LabeledLDA
+    >>> expected_failures(LDA()), list(expected_failures(LabeledLDA()))
+    ({}, ['check_decision_proba_consistency'])
+
+    Pass it on to scikit-learn:
+
+    >>> from sklearn.utils.estimator_checks import check_estimator
+    >>> model = LDA(n_topics=2, n_sweeps=2)
+    >>> found = check_estimator(model, expected_failed_checks=expected_failures(model))
+    """
+    out: dict[str, str] = {}
+    counts = get_tags(estimator).input_tags.positive_only
+    scores = hasattr(estimator, "decision_function") and hasattr(estimator, "predict_proba")
+    if counts and scores:
+        out["check_decision_proba_consistency"] = NEGATIVE
+    if counts and "sample_weight" in inspect.signature(estimator.fit).parameters:
+        for kind in ("dense", "sparse"):
+            out[f"check_sample_weight_equivalence_on_{kind}_data"] = WEIGHTS
+    if hasattr(estimator, "predict_proba") and not is_classifier(estimator):
+        for kind in ("array", "matrix"):
+            out[f"check_estimator_sparse_{kind}"] = COLUMNS
+    return out
