@@ -251,7 +251,8 @@ def test_answers_for_raw_strings(supervised):
     kind, model, y = supervised
     new = ["a pear, a plum", "The WOLF!", "nobody knows this", ""]
     said = model.predict(new)
-    scores = model.estimator_._scores(model.corpus(new))
+    score = model.estimator_.predict if kind == "number" else model.estimator_.decision_function
+    scores = score(model.corpus(new)).reshape(len(new), -1)
     explained = model.explain(new)
     np.testing.assert_allclose([one.scores for one in explained], scores, atol=1e-5)
     assert explained[2].terms == explained[3].terms == ()
