@@ -114,7 +114,7 @@ def test_evaluate(invoke, files):
 def test_inspect_models_and_checkpoints(invoke, files):
     done = invoke("inspect", files / "lda.bayou")
     assert "estimator.parameters.n_topics" in done.stdout
-    assert "agree with their digest" in done.stdout
+    assert "match their SHA-256 digest" in done.stdout
     (found,) = rows_of(invoke("inspect", files / "lda.bayou", "--json").stdout)
     assert (found["kind"], found["estimator"]["estimator"]) == ("text-model", "LDA")
 

@@ -1,4 +1,4 @@
-"""Documents that wait until their slice of time is over."""
+"""Buffer of documents whose time slice is still open."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,26 +14,26 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.stream_terms import join_corpora
 
 _KEPT = ("newest", "closed", "arrived", "clock")
-_BELIEVED = 100  # documents that must not contradict it before a date of far ahead is forgotten
+_RECENT = 100  # documents; a date far ahead counts only while it is among the most recent ones
 
 
 class DueSlice(NamedTuple):
-    """A slice that is over."""
+    """A slice that is complete."""
 
-    number: int  # by the calendar, or in order
-    start: int  # microseconds since 1970; `NEVER` where nothing is dated
+    number: int  # of the calendar slice, or in order of arrival
+    start: int  # microseconds since 1970; `NEVER` without dates
     end: int
     corpus: Corpus
     n_late: int
 
 
 class Intake:
-    """Sorts documents into slices and gives out those that are over.
+    """Sorts documents into slices and returns complete slices.
 
-    A calendar slice is over when a document of a slice more than ``grace`` later has come, among the latest
-    hundred: one wrong date of far ahead does not end all slices for ever. A document whose slice is over
-    joins the oldest one that is still open (``late`` "next"), or is left out ("drop"). One without a time
-    has that of the document before it.
+    A calendar slice is complete when one of the latest 100 documents lies more than ``grace`` slices later.
+    One wrong date far ahead therefore does not close all slices for good. A document whose slice is closed
+    joins the oldest open slice (``late`` "next") or is dropped ("drop"). A document without a time takes the
+    time of the previous document.
     """
 
     def __init__(self, width: Width, grace: int = 0, late: str = "next") -> None:
@@ -49,11 +49,11 @@ class Intake:
 
     @property
     def n_docs(self) -> int:
-        """Documents that wait."""
+        """Number of waiting documents."""
         return sum(part.n_docs for parts in self.waiting.values() for part in parts)
 
     def take(self, corpus: Corpus) -> None:
-        """Documents that have come, in any order."""
+        """Add documents, in any order."""
         numbers = self._numbers(corpus)
         names = corpus.ids or tuple(str(self.arrived + d) for d in range(corpus.n_docs))
         self.arrived += corpus.n_docs
@@ -63,7 +63,7 @@ class Intake:
             corpus = corpus.without_labels(names)
         self.newest = max(self.newest, int(numbers.max()))
         if self.width.is_dated:
-            self._latest = np.concatenate([self._latest, numbers[-_BELIEVED:]])[-_BELIEVED:]
+            self._latest = np.concatenate([self._latest, numbers[-_RECENT:]])[-_RECENT:]
         over = self.closed if self.width.is_dated else NEVER
         late = numbers <= over
         if late.any():
@@ -80,7 +80,7 @@ class Intake:
                 numbers = np.where(late, open_, numbers)
         for number in sorted({*numbers.tolist()}):
             mine = np.flatnonzero(numbers == number)
-            # what waits is ours: the caller may go on to use the arrays
+            # a copy of the rows: the caller may continue to use its arrays
             part = corpus if self.width.unit == "call" else corpus[mine]
             self.waiting.setdefault(number, []).append(part)
 
@@ -92,7 +92,7 @@ class Intake:
             return (self.arrived + np.arange(corpus.n_docs, dtype=np.int64)) // self.width.step
         if corpus.times is None:
             raise DataError(
-                "slices of the calendar need the time of every document; give time=, or slice_by= a "
+                "calendar slices need the time of every document; give time=, or slice_by= a "
                 "number of documents"
             )
         times = fill_missing_times(corpus.times, np.datetime64(self.clock, "us"))
@@ -101,7 +101,7 @@ class Intake:
         return slice_numbers(times, self.width)
 
     def due(self, *, all: bool = False) -> DueSlice | None:
-        """The oldest slice that is over, or with ``all`` the oldest of any; None if there is none."""
+        """The oldest complete slice, or with ``all`` the oldest slice; None if there is none."""
         if not self.waiting:
             return None
         number = min(self.waiting)
@@ -121,7 +121,7 @@ class Intake:
         return number < self._now() - self.grace
 
     def _now(self) -> int:
-        """The slice that the latest documents have reached."""
+        """The latest slice among the most recent documents."""
         return int(self._latest.max()) if len(self._latest) else NEVER
 
     def _bounds(self, number: int, corpus: Corpus) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class Intake:
     # -- files ---------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What waits, as arrays; the same however the documents came."""
+        """The waiting documents as arrays; independent of how the stream was cut into calls."""
         out: dict[str, npt.NDArray[Any]] = {
             f"intake.{name}": np.array(getattr(self, name)) for name in (*_KEPT, "n_dropped")
         }
@@ -160,17 +160,17 @@ class Intake:
         return out
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take back what `arrays` gave."""
+        """Restore the state that `arrays` returned."""
         try:
             for name in (*_KEPT, "n_dropped"):
                 setattr(self, name, int(arrays[f"intake.{name}"]))
             latest = arrays.get("intake.latest", np.array([self.newest]))
-            self._latest = np.asarray(latest, np.int64).reshape(-1)[-_BELIEVED:]
+            self._latest = np.asarray(latest, np.int64).reshape(-1)[-_RECENT:]
             self.n_late = {int(n): int(late) for n, late in arrays["intake.late"]}
             if "intake.numbers" in arrays:
                 self._restore_documents(arrays)
         except (KeyError, ValueError, TypeError, IndexError, DataError) as error:
-            raise ModelFileError(f"the documents that wait cannot be read: {error}") from None
+            raise ModelFileError(f"the file's waiting documents cannot be read: {error}") from None
 
     def _restore_documents(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         import scipy.sparse as sp
@@ -193,5 +193,5 @@ class Intake:
 
 
 def with_times(corpus: Corpus, times: Any) -> Corpus:
-    """The corpus with other times; None leaves those that it has."""
+    """The corpus with other times; None keeps its own times."""
     return corpus if times is None else replace(corpus, times=times)

@@ -1,4 +1,4 @@
-"""A vocabulary that grows with a stream of documents, up to a cap, and forgets terms that died out."""
+"""A vocabulary that grows with a stream, up to a limit, and drops terms that are no longer used."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
@@ -19,18 +19,18 @@ Ints = npt.NDArray[np.int64]
 
 
 class DroppedTerms(NamedTuple):
-    """What a growing vocabulary has left out so far."""
+    """Counts of the tokens and terms that a growing vocabulary has dropped so far."""
 
-    n_tokens: int = 0  # tokens of terms without a column when their slice was learned
-    n_aged: int = 0  # terms that had a column and were not met for too long
-    n_capped: int = 0  # terms that had a column and made room for more frequent ones
-    n_waiting_lost: int = 0  # terms without a column that were forgotten while they waited
+    n_tokens: int = 0  # tokens of terms that had no column when their slice was learned
+    n_aged: int = 0  # terms with a column that did not occur for too long
+    n_capped: int = 0  # terms with a column that were replaced by more frequent ones
+    n_waiting_lost: int = 0  # terms without a column that were dropped while waiting
 
 
 class WaitingTerms:
-    """Terms that have not been in enough documents yet: how many documents, and when last.
+    """Terms that have not occurred in enough documents yet: number of documents, and last slice.
 
-    At most ``room`` are kept; the ones met longest ago go first.
+    At most ``most`` terms are kept; the terms that occurred longest ago are dropped first.
     """
 
     def __init__(self, docs: dict[str, int] | None = None, last: dict[str, int] | None = None):
@@ -38,7 +38,7 @@ class WaitingTerms:
         self.last: dict[str, int] = last or {}
 
     def meet(self, names: Iterable[str], docs: Iterable[int], slice_: int, least: int) -> list[str]:
-        """Count terms without a column; those that now have been in ``least`` documents leave, sorted."""
+        """Count terms without a column; remove and return those now in ``least`` documents, sorted."""
         ready = []
         for name, n in zip(names, docs, strict=True):
             total = self.docs.pop(name, 0) + n
@@ -49,9 +49,9 @@ class WaitingTerms:
                 self.docs[name], self.last[name] = total, slice_
         return sorted(ready)
 
-    def forget(self, room: int) -> int:
-        """Make sure that no more than ``room`` terms wait; gives how many were forgotten."""
-        extra = len(self.docs) - room
+    def forget(self, most: int) -> int:
+        """Drop terms until at most ``most`` wait; return the number of dropped terms."""
+        extra = len(self.docs) - most
         if extra <= 0:
             return 0
         for name in sorted(self.docs, key=lambda n: (self.last[n], self.docs[n], n))[:extra]:
@@ -60,9 +60,9 @@ class WaitingTerms:
 
 
 class Terms:
-    """The columns of a stream's counts by name, terms that wait for one, and what was left out.
+    """The columns of a stream's counts by name, the waiting terms, and counts of what was dropped.
 
-    Without names (``named`` false) the columns are what they are.
+    Without names (``named`` false) columns are identified by their position.
     """
 
     def __init__(self) -> None:
@@ -74,9 +74,9 @@ class Terms:
     def meet(
         self, corpus: Corpus, step: int, least: int, given: Iterable[str], most: int | None
     ) -> int:
-        """Give columns to terms that have been in ``least`` documents; how many got one.
+        """Add columns for terms that have occurred in ``least`` documents; return their number.
 
-        The first slice gives one to the terms in ``given`` too, and to all that it has where none is ready.
+        The first slice also adds the terms in ``given``; if no term qualifies, it adds all its terms.
         """
         if not self.named or corpus.vocabulary is None:
             return 0
@@ -84,9 +84,9 @@ class Terms:
             return 0
         mine = self.names or Vocabulary(())
         docs = np.bincount(corpus.counts.indices, minlength=corpus.n_terms)
-        strange = np.flatnonzero((docs > 0) & (_columns(corpus.vocabulary, mine) < 0))
-        found = [corpus.vocabulary[int(v)] for v in strange]
-        ready = self.waiting.meet(found, docs[strange].tolist(), step, least)
+        unknown = np.flatnonzero((docs > 0) & (_columns(corpus.vocabulary, mine) < 0))
+        found = [corpus.vocabulary[int(v)] for v in unknown]
+        ready = self.waiting.meet(found, docs[unknown].tolist(), step, least)
         if not mine:
             ready = sorted({*ready, *given}) or sorted(found)
         if ready:
@@ -96,7 +96,7 @@ class Terms:
         return len(ready)
 
     def counts(self, corpus: Corpus) -> CSR:
-        """The counts of documents in these columns; tokens of other terms are counted as left out."""
+        """The counts of documents in these columns; counts tokens of other terms as dropped."""
         if not self.named or self.names is None:
             return corpus.counts
         kept = counts_over(corpus, self.names)
@@ -107,7 +107,7 @@ class Terms:
     def outlive(
         self, usual: Floats, unmet: Ints, forget_after: int | None, most: int | None
     ) -> Ints | None:
-        """Columns that stay, if any has to go: terms unmet for too long, then the least frequent."""
+        """Drop terms unused for too long, then the least frequent; the columns that stay, None for all."""
         if not self.named or self.names is None:
             return None
         old = np.zeros(len(usual), bool)
@@ -131,7 +131,7 @@ class Terms:
         return keep
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything as arrays, for a model file."""
+        """The state as arrays, for a model file."""
         waiting = sorted(self.waiting.docs)
         names = {} if self.names is None else {"vocabulary": pack_strings(self.names)}
         return {
@@ -144,7 +144,7 @@ class Terms:
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take back what `arrays` gave; the names are read by whoever knows how many there must be."""
+        """Restore the state that `arrays` returned, except the names, whose number the caller checks."""
         try:
             waiting = unpack_strings(arrays["waiting.names"])
             counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
@@ -152,13 +152,13 @@ class Terms:
             self.waiting, self.named = WaitingTerms(*both), bool(arrays["named"])
             self.dropped = DroppedTerms(*(int(n) for n in arrays["dropped"]))
         except (KeyError, ValueError, TypeError) as error:
-            raise ModelFileError(f"the terms that wait cannot be read: {error}") from None
+            raise ModelFileError(f"the file's waiting terms cannot be read: {error}") from None
 
 
 def join_corpora(corpora: Sequence[Corpus]) -> Corpus:
-    """The documents of several corpora over the union of their terms, which stand in order.
+    """The documents of several corpora over the sorted union of their terms.
 
-    Without names the columns are taken as they stand. Only counts, times and ids are kept.
+    Without names, columns keep their positions. Only counts, times and ids are kept.
     """
     if all(corpus.vocabulary is None for corpus in corpora):
         counts, terms = sp.csr_array(sp.vstack([c.counts for c in corpora])), None
@@ -180,7 +180,7 @@ def join_corpora(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def counts_over(corpus: Corpus, terms: Vocabulary) -> CSR:
-    """The counts in the columns of ``terms``; those of other terms are left out."""
+    """The counts in the columns of ``terms``; other terms are dropped."""
     if corpus.vocabulary is terms:
         return corpus.counts
     return move_columns(
@@ -189,5 +189,5 @@ def counts_over(corpus: Corpus, terms: Vocabulary) -> CSR:
 
 
 def _columns(mine: Vocabulary, terms: Vocabulary) -> Ints:
-    """The numbers of ``mine`` among ``terms``, -1 where they are none of them."""
+    """The column in ``terms`` of each term in ``mine``, -1 if it has none."""
     return np.fromiter(map(terms.numbers.get, mine, repeat(-1)), np.int64, len(mine))
