@@ -30,9 +30,9 @@ def columns(value: Any) -> dict[str, str] | None:
         return None
     known = {*Columns._fields, "label_separator"}
     if not isinstance(value, dict) or set(value) - known:
-        raise ModelFileError("the model file names unknown columns of documents; save it again")
+        raise ModelFileError("the model file's columns are not fields of documents; save it again")
     if not all(isinstance(name, str) and name for name in value.values()):
-        raise ModelFileError("the model file's column names are not strings; save it again")
+        raise ModelFileError("the model file's columns are not named by strings; save it again")
     return value
 
 
