@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bayou.data.counting import count_tokens
-from bayou.data.counts import CSR, as_counts, round_counts, take_rows
+from bayou.data.counts import CSR, as_counts, round_counts, sum_groups, take_rows
 from bayou.data.errors import DataError
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets
 from bayou.data.text import Vectorizer
 from bayou.data.times import as_times
 from bayou.data.token_pattern import TOKEN_PATTERN
-from bayou.data.vocabulary import Vocabulary
+from bayou.data.vocabulary import Vocabulary, as_vocabulary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -65,9 +65,7 @@ class Corpus:
     def __post_init__(self) -> None:
         counts, columns = as_counts(self.counts)
         n_docs, n_terms = counts.shape
-        names = columns if self.vocabulary is None else self.vocabulary
-        if names is not None and not isinstance(names, Vocabulary):
-            names = Vocabulary(names)
+        names = as_vocabulary(columns if self.vocabulary is None else self.vocabulary)
         if names is not None and len(names) != n_terms:
             raise DataError(
                 f"the vocabulary has {len(names)} terms, but the counts have {n_terms} columns"
@@ -148,9 +146,8 @@ class Corpus:
         >>> Corpus.from_tokens([["a", "b"], ["b"]], min_df=2).vocabulary
         Vocabulary(1 terms: 'b')
         """
-        if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
-            vocabulary = Vocabulary(vocabulary)
-        counts, terms = count_tokens(documents, vocabulary=vocabulary, min_df=min_df, max_df=max_df)
+        given = as_vocabulary(vocabulary)
+        counts, terms = count_tokens(documents, vocabulary=given, min_df=min_df, max_df=max_df)
         return cls.from_matrix(counts, vocabulary=terms, **fields)
 
     @classmethod
@@ -222,15 +219,11 @@ token_pattern
     def doc_lengths(self) -> npt.NDArray[np.float64]:
         """Sum of the counts of each document."""
         rows = np.repeat(np.arange(self.n_docs), np.diff(self.counts.indptr))
-        return self._sums(rows, self.n_docs)
+        return sum_groups(rows, self.counts.data, self.n_docs)
 
     def term_counts(self) -> npt.NDArray[np.float64]:
         """Sum of the counts of each term."""
-        return self._sums(self.counts.indices, self.n_terms)
-
-    def _sums(self, groups: npt.NDArray[Any], n_groups: int) -> npt.NDArray[np.float64]:
-        sums = np.bincount(groups, weights=self.counts.data, minlength=n_groups)
-        return sums.astype(np.float64, copy=False)
+        return sum_groups(self.counts.indices, self.counts.data, self.n_terms)
 
     def without_labels(self, ids: tuple[str, ...] | None = None) -> "Corpus":
         """The same documents without labels and targets; ``ids`` replaces their ids."""
@@ -284,7 +277,8 @@ token_pattern
             raise DataError(
                 f"corpus[{key}] is ambiguous; use corpus[{key}:{key}+1] for one document"
             )
-        rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if _is_empty(key) else key]
+        empty = isinstance(key, list | tuple) and not key
+        rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if empty else key]
         return Corpus(
             counts=take_rows(self.counts, rows),
             vocabulary=self.vocabulary,
@@ -301,7 +295,3 @@ token_pattern
             parts.append(f"{self.n_labels} labels")
         parts += [name for name in ("targets", "times", "ids") if getattr(self, name) is not None]
         return f"Corpus({', '.join(parts)})"
-
-
-def _is_empty(key: Any) -> bool:
-    return isinstance(key, list | tuple) and not key

@@ -197,6 +197,14 @@ def round_counts(counts: CSR, stacklevel: int) -> npt.NDArray[np.float32]:
     return whole
 
 
+def sum_groups(
+    groups: npt.NDArray[Any], values: npt.NDArray[Any], n_groups: int
+) -> npt.NDArray[np.float64]:
+    """The sum of the values of each group 0 .. n_groups - 1."""
+    sums = np.bincount(groups, weights=values, minlength=n_groups)
+    return sums.astype(np.float64, copy=False)
+
+
 def move_columns(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
     """Move column v to ``columns[v]``; drop columns moved to -1."""
     to = columns[counts.indices]

@@ -17,7 +17,7 @@ from bayou.data.counts import CSR, is_frame
 from bayou.data.errors import DataError
 from bayou.data.stop_words import language_words
 from bayou.data.token_pattern import TOKEN_PATTERN
-from bayou.data.vocabulary import Vocabulary
+from bayou.data.vocabulary import as_vocabulary
 
 _ENGLISH = """
 a about above after again against all also although always am among an and another any are aren as
@@ -215,12 +215,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         """Choose the vocabulary from texts and count its terms, in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
         self.stop_words_ = as_stop_words(self.stop_words)
-        given = self.vocabulary
-        if given is not None and not isinstance(given, Vocabulary):
-            given = Vocabulary(given)
         counts, self.vocabulary_ = count_tokens(
             self.tokens(X),
-            vocabulary=given,
+            vocabulary=as_vocabulary(self.vocabulary),
             min_df=self.min_df,
             max_df=self.max_df,
             max_features=self.max_features,

@@ -104,3 +104,8 @@ class Vocabulary:
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._terms[:3])) + (", ..." if len(self) > 3 else "")
         return f"Vocabulary({len(self)} terms: {shown})" if self._terms else "Vocabulary(0 terms)"
+
+
+def as_vocabulary(terms: Iterable[str] | None) -> Vocabulary | None:
+    """The terms as a `Vocabulary`; None stays None."""
+    return terms if terms is None or isinstance(terms, Vocabulary) else Vocabulary(terms)
