@@ -51,10 +51,22 @@ DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
             {"times": ["2020", "5.6.20 07:00", "2021"]},
             "is not a time: day and month are ambiguous",
         ),
-        ({"times": ["2020", 98, "2021"]}, "document 1: 98 is not a time: as seconds such a small number"),
-        ({"times": ["2020", "36526.0", "2021"]}, "'36526.0' is not a time: as seconds such a small number"),
-        ({"times": ["2020", "36526.5", "2021"]}, "'36526.5' is not a time: as seconds such a small number"),
-        ({"times": ["2020", 202005, "2021"]}, "202005 is not a time: as seconds such a small number"),
+        (
+            {"times": ["2020", 98, "2021"]},
+            "document 1: 98 is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", "36526.0", "2021"]},
+            "'36526.0' is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", "36526.5", "2021"]},
+            "'36526.5' is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", 202005, "2021"]},
+            "202005 is not a time: as seconds such a small number",
+        ),
         ({"times": ["2020", -1, "2021"]}, "-1 is not a time: as seconds such a small number"),
         ({"times": ["2020", "0", "2021"]}, "'0' is not a time: as seconds such a small number"),
         ({"times": ["2020", "6 Ju 2020", "2021"]}, "'6 Ju 2020' is not a time; write"),

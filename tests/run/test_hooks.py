@@ -38,7 +38,9 @@ def answering(data):
 @pytest.mark.parametrize("data", [b"SSH-2.0-x\r\n", b"", b"HTTP/1.1 x\r\n\r\n"])
 def test_a_server_that_does_not_speak_http(data):
     with answering(data) as port:
-        assert f"127.0.0.1:{port} could not be reached" in webhook(f"http://127.0.0.1:{port}/")("{}")
+        assert f"127.0.0.1:{port} could not be reached" in webhook(f"http://127.0.0.1:{port}/")(
+            "{}"
+        )
 
 
 def test_a_server_that_refuses():

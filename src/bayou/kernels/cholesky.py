@@ -1,4 +1,4 @@
-"""Small dense systems of equations, solved in place: scalar loops, the same on every machine and thread."""
+"""Small dense linear systems, solved in place by scalar loops: equal results on all machines and threads."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from bayou.kernels.compile import jit
 
 @jit
 def factor_into(a, n):
-    """Cholesky factor of the first n rows of a, in its lower triangle; a is I + something definite.
+    """Cholesky factor of the first n rows of a, in its lower triangle; a = I + a semidefinite matrix.
 
-    So no pivot is below 1, whatever rounding says where documents depend on each other and cost much.
+    No pivot is therefore below 1; a pivot that is smaller by rounding is raised to 1.
     """
     for j in range(n):
         for k in range(j):
