@@ -255,7 +255,7 @@ def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp
     invoke(*words)
     assert bayou.load("s/model.bayou").estimator_.state_.n_seen == 80 + 101
     done = invoke(*words, "--text", "body", code=1)
-    assert "begun with other settings (columns)" in done.stderr
+    assert "started with other settings (columns)" in done.stderr
     done = invoke("stream", models / "classes.bayou", *words[2:], "--label", "label", code=3)
     assert "was not begun with" in done.stderr
 
@@ -284,7 +284,7 @@ def test_mistakes(invoke, models, files, tmp_path):
     assert "more than max_terms = 3" in invoke(
         "stream", topics, "docs.jsonl", "--max-terms", "3", "--state", "t", code=1
     ).stderr  # fmt: skip
-    assert "names no table" in invoke(
+    assert "does not name a table" in invoke(
         "stream", topics, "docs.jsonl", "-o", "sqlite:///x.db", "--state", "u", code=1
     ).stderr  # fmt: skip
     Path("out.jsonl").write_text("mine\n")

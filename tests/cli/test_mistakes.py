@@ -277,7 +277,7 @@ def test_what_came_is_told_of_numbers_too(invoke, small):
 
 def test_tables_that_cannot_be_read(invoke, tmp_path):
     for text, message in (
-        ('text,label\n"wolf,x\n', "line 2: a quote is opened and never closed; close it"),
+        ('text,label\n"wolf,x\n', "line 2: a quote is opened but never closed; close it"),
         ("text,text\nwolf,x\n", "two columns have the same name, 'text'; rename one of them"),
         ('text,label\n"wolf"s,x\n', "double the quotes inside them"),
     ):

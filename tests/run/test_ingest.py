@@ -254,7 +254,7 @@ def test_a_stream_is_not_mixed_with_another(tmp_path, docs):
     other = tmp_path / "other.jsonl"
     other.write_text(lines(1)[0] + "\n")
     run(tmp_path, Files([docs], ReadSettings()))
-    with pytest.raises(DataError, match=r"begun with other settings \(source "):
+    with pytest.raises(DataError, match=r"started with other settings \(source "):
         run(tmp_path, Files([str(other)], ReadSettings()))
     folder = tmp_path / "else"
     folder.mkdir()

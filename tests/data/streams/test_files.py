@@ -359,9 +359,9 @@ def test_addresses(tmp_path):
         "unix:///run/redis.sock?db=1",
         "news",
     )
-    with pytest.raises(DataError, match="names no table"):
+    with pytest.raises(DataError, match="does not name a table"):
         split("sqlite:///a.db")
-    with pytest.raises(DataError, match="names no stream"):
+    with pytest.raises(DataError, match="does not name a stream"):
         open_sink("redis://localhost")
     path, table = tmp_path / "a.jsonl", tmp_path / "b.csv"
     path.write_text("")
