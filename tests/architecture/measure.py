@@ -173,7 +173,11 @@ def main() -> int:
         for where in measure.where if "-v" in sys.argv or not measure.is_met else ():
             print(f"    {where}")
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     print(f"\nat {commit.stdout.strip() or 'an unknown commit'}")
     return 0 if all(measure.is_met for measure in found) else 1
