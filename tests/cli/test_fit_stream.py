@@ -52,7 +52,16 @@ def test_standard_input_is_learned_as_it_comes(invoke, tmp_path):
 def test_topics_without_labels(invoke, tmp_path):
     some = "".join(json.dumps({"text": t}) + "\n" for t in texts(60))
     invoke("fit", "-", "-m", "online-lda", "-k", "2", *KEEP_ALL, "-o", "m.bayou", input=some)
-    assert bayou.load(tmp_path / "m.bayou").estimator_.state_.n_seen == 60
+    assert bayou.load(tmp_path / "m.bayou").estimator_.n_seen_ == 60
+
+
+@pytest.mark.parametrize("model", ["stepwise-em", "spectral-leader", "spectral-lda"])
+def test_mixtures_predict_topics_and_need_no_labels(invoke, tmp_path, model):
+    some = "".join(json.dumps({"text": t}) + "\n" for t in texts(60))
+    how = ("-m", model, "-k", "2", *KEEP_ALL, "--first", "40")
+    done = invoke("fit", "-", *how, "-o", "m.bayou", input=some)
+    assert "Learned from 60 documents, words from the first 40" in done.stderr
+    assert bayou.load(tmp_path / "m.bayou").estimator_.n_seen_ == 60
 
 
 def test_labels_that_come_later_become_labels(invoke, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.samples import texts
 
 import bayou
-from bayou.api.topic_estimator import TopicEstimator
+from bayou.api.topics import Topics
 from bayou.cli import app
 from bayou.cli.catalogue import classes, find, name_of
 from bayou.registry import MODELS
@@ -132,7 +132,7 @@ def test_models_are_listed_with_their_papers(invoke):
             assert row["parameters"]["n_topics"] == 50
     assert "did you mean 'lda'" in invoke("models", "lad", code=2).stderr
     kinds = {getattr(bayou, name) for name in MODELS}
-    assert {find(name) for name in classes()} == {k for k in kinds if issubclass(k, TopicEstimator)}
+    assert {find(name) for name in classes()} == {k for k in kinds if issubclass(k, Topics)}
     assert all(name_of(find(name)) == name for name in classes())
 
 

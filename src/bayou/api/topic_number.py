@@ -1,92 +1,111 @@
-"""Result mixins of models that learn the number of topics: from a chain, or from a stream."""
+"""Result mixin of models that learn the number of topics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Saved
-from bayou.inference.margin import growth
-from bayou.results.posterior import Posterior, check_arrays
+from bayou.data import schema
+from bayou.data.checks import number
+from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
+from bayou.results.posterior import Posterior
+from bayou.run import checkpoint
 
 if TYPE_CHECKING:
     from bayou.api.estimator import Estimator as Base
-    from bayou.api.streaming import Streaming as StreamBase
 else:
-    Base = StreamBase = object
+    Base = object
+
+
+class NumberOfTopics(Protocol):
+    """What a model knows about the number of its topics."""
+
+    @property
+    def n_large(self) -> int:
+        """Number of large topics."""
+
+    def interval(self, level: float, large: bool) -> tuple[int, int]:
+        """Ends of the interval of probability ``level`` of the number of (large) topics."""
 
 
 class TopicNumber(Base):
-    """The number of topics and its course, from `posterior_`.
+    """Number of topics, and an interval of it, from `posterior_` and `topic_number_`.
 
     Attributes
     ----------
     n_topics_ : int
-        Number of topics.
-    n_topics_course_ : int64 array (sweeps,)
-        Number of topics after each sweep.
-    topic_ids_ : int64 array (topics,)
-        A number per topic, given at birth and never given again.
+        Number of topics: the rows of `components_`.
+    n_large_ : int
+        Number of topics that hold a thousandth of all tokens, and at least 50.
     """
 
     posterior_: Posterior
-    n_topics_course_: NDArray[np.int64]
-    topic_ids_: NDArray[np.int64]
+
+    if TYPE_CHECKING:
+
+        @property
+        def topic_number_(self) -> NumberOfTopics:
+            """What the model knows about the number of its topics."""
 
     @property
     def n_topics_(self) -> int:
-        """Number of topics."""
+        """Number of topics: the rows of `components_`."""
+        check_is_fitted(self)
         return self.posterior_.n_topics
 
-    def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
-        """Interval that holds the number of topics in ``level`` of the last half of all sweeps."""
-        last = self.n_topics_course_[len(self.n_topics_course_) // 2 :]
-        return growth.between(last, self.n_topics_, level)
-
-
-class GrowingTopics(StreamBase):
-    """Number and ids of the topics of an online model, from its current state.
-
-    Attributes
-    ----------
-    n_topics_ : int
-        Current number of topics.
-    topic_ids_ : int64 array (topics,)
-        A number per topic, assigned at birth and never reused.
-    """
-
     @property
-    def n_topics_(self) -> int:
-        """Current number of topics."""
+    def n_large_(self) -> int:
+        """Number of topics that hold a thousandth of all tokens, and at least 50."""
         check_is_fitted(self)
-        return len(self._current().topic)
+        return self.topic_number_.n_large
 
-    @property
-    def topic_ids_(self) -> NDArray[np.int64]:
-        """Ids of the topics, in their order; later topics have larger ids."""
+    def n_topics_interval(self, *, level: float = 0.9, large: bool = False) -> tuple[int, int]:
+        """Interval of the number of topics.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+        large : bool
+            Whether only topics count that hold a thousandth of all tokens, and at least 50.
+
+        Returns
+        -------
+        (int, int)
+            The smallest and the largest number.
+        """
         check_is_fitted(self)
-        ids: NDArray[np.int64] = self._current().ids
-        return ids
+        number("level", level, 0.0, 1.0)
+        low, high = self.topic_number_.interval(level, large)
+        least = 0 if large else 1  # a model has a topic even if there is no token
+        return max(low, least), max(high, least)
 
-    def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
-        """Interval of the number of topics after ``level`` of the latest hundred mini-batches."""
-        return growth.between(self._current().course, self.n_topics_, level)
+
+class TopicTrace(NamedTuple):
+    """Ids of the topics, the numbers of topics that a sampler visited, and the concentrations at its end."""
+
+    ids: Annotated[NDArray[np.int64], Array("topics")]
+    trace: Annotated[NDArray[np.int64], Array("sweeps", 3)]  # chain, topics, large topics
+    concentrations: Annotated[NDArray[np.float64], Array(2)]
 
 
 def _pack(model: Any) -> dict[str, NDArray[Any]]:
-    return {"ids": model.topic_ids_, "course": model.n_topics_course_}
+    both = np.array(model.concentrations_)
+    return checkpoint.arrays_of(TopicTrace(model.topic_ids_, model.trace_, both), "hdp")
 
 
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    none = np.zeros((0, 0))
-    ids, course = arrays.get("ids", none), arrays.get("course", none)
-    check_arrays("ids", ids, np.int64, (model.posterior_.n_topics,))
-    check_arrays("course", course, np.int64, (course.size,))
-    model.topic_ids_, model.n_topics_course_ = ids, course
+    found = schema.read(TopicTrace, arrays, "hdp", {"topics": model.posterior_.n_topics})
+    if not (found.trace[:, 0] == 0).any():
+        raise ModelFileError("the file's array 'trace' has no sweep of the first chain")
+    model.topic_ids_, model.trace_ = found.ids, found.trace
+    model.concentrations_ = (float(found.concentrations[0]), float(found.concentrations[1]))
 
 
-TOPIC_NUMBER = Saved(_pack, _unpack)  # after POSTERIOR, which gives the number of topics
+TRACE = Saved(_pack, _unpack)

@@ -218,7 +218,7 @@ def _output(what: ModelOptions, file: str, resume: bool) -> Path:
 def check_parameters(estimator: Any) -> None:
     """Refuse hyper-parameters before the data are read."""
     try:
-        estimator._checked_parameters()
+        estimator.check_params()
     except DataError:
         raise
     except ValueError as error:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CHECKPOINT_SECONDS = 30.0
 _TRACKER_BLOCK = 256  # documents per block of a tracker, which cuts its slices itself
 _BATCHES = 16  # mini-batches per block, at most
+_MINI_BATCH = 256  # documents read at a time by models that learn without mini-batches
 NO_TERMS = "lower --min-df, raise --max-df, give --stop-words none or more documents"
 
 
@@ -46,19 +47,20 @@ class Learner:
     def n_seen(self) -> int:
         """Documents so far, with those that wait for their mini-batch to be full."""
         inner = self.model.estimator_
-        waiting = inner.pending_.n_docs if hasattr(inner, "pending_") else 0
-        return int(inner.state_.n_seen + waiting)
+        return int(inner.state_.n_seen if self.is_tracker else inner.n_seen_)
 
     @property
     def mini_batch(self) -> int:
-        """Documents per mini-batch."""
+        """Documents per mini-batch; for models without mini-batches a size that reads well."""
         from bayou.api.online_margin import OnlineMargin
         from bayou.inference.lda.stream import batch_size
 
-        if isinstance(self.estimator, OnlineMargin):
-            return int(self.estimator.resolve().batch_size)
-        p = self.estimator._checked_parameters()
-        return int(p.batch_size or batch_size(p.n_docs))
+        inner = self.estimator
+        if isinstance(inner, OnlineMargin):
+            return int(inner.resolve().batch_size)
+        if not hasattr(inner, "batch_size"):
+            return _MINI_BATCH
+        return int(inner.batch_size or batch_size(getattr(inner, "n_docs", None)))
 
     @property
     def block_size(self) -> int:
@@ -84,7 +86,7 @@ class Learner:
             raise DataError(f"no term is left; documents: {len(head.texts)}; {NO_TERMS}")
         counts = words.transform(head.texts[:n_docs])
         corpus = Corpus.from_matrix(counts, vocabulary=words.vocabulary_)
-        if not hasattr(self.estimator, "predict"):
+        if not predictions.is_supervised(self.estimator):
             self.model.partial_fit(corpus)
         elif predictions.is_regression(self.estimator):
             targets = head.targets or [float("nan")] * len(head.texts)

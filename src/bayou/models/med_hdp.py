@@ -25,7 +25,7 @@ from bayou.api.estimator import Estimator, Saved
 from bayou.api.params import param, settings
 from bayou.api.regressor import Regressor
 from bayou.api.sampling import Chains, Sampling, read_classes, read_numbers
-from bayou.api.topic_number import TOPIC_NUMBER, TopicNumber
+from bayou.api.topic_course import TOPIC_COURSE, TopicCourse
 from bayou.api.topics import POSTERIOR, Topics
 from bayou.data.schema import Array, Number
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
@@ -143,7 +143,7 @@ def results(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPClassifier(Classifier, Sampling, TopicNumber, Topics, Estimator):
+class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
     """Max-margin topic model for classes or labels that learns the number of topics.
 
     Parameters
@@ -169,7 +169,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicNumber, Topics, Estimator):
     Attributes
     ----------
     n_topics_, n_topics_course_, topic_ids_
-        As in `bayou.api.topic_number.TopicNumber`.
+        As in `bayou.api.topic_course.TopicCourse`.
     classes_, weights_
         As in `bayou.api.classifier.Classifier`.
     response_ : Response
@@ -195,7 +195,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicNumber, Topics, Estimator):
     positive_cost: float | None = param(None, gt=0.0)
 
     algorithm: ClassVar[Chains] = Chains(State, read_classes, init, sweep, results)
-    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_NUMBER)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_COURSE)
 
     def resolve(self, task: MarginTask) -> MarginSettings:
         """The parameters of one `fit`, with defaults that depend on the responses."""
@@ -210,7 +210,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicNumber, Topics, Estimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPRegressor(Regressor, Sampling, TopicNumber, Topics, Estimator):
+class MedHDPRegressor(Regressor, Sampling, TopicCourse, Topics, Estimator):
     """Max-margin topic model for numbers that learns the number of topics.
 
     Parameters
@@ -250,7 +250,7 @@ class MedHDPRegressor(Regressor, Sampling, TopicNumber, Topics, Estimator):
     n_kept: int = param(20, ge=1, le="n_sweeps")
 
     algorithm: ClassVar[Chains] = Chains(State, read_numbers, init, sweep, results)
-    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_NUMBER)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_COURSE)
 
     def resolve(self, task: MarginTask) -> MarginSettings:
         """The parameters of one `fit`."""

@@ -30,7 +30,7 @@ from bayou.api.params import param
 from bayou.api.regressor import Regressor
 from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
-from bayou.api.topic_number import GrowingTopics
+from bayou.api.topic_course import GrowingTopics
 from bayou.api.topics import Topics
 from bayou.data.checks import one_of
 from bayou.inference.lda.arrays import Each

@@ -1,9 +1,8 @@
-"""The base of mixtures of multinomials: models in which a document has one topic."""
+"""Result mixin of mixtures of multinomials: every document has one topic."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +10,23 @@ from scipy.sparse import csr_array
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.topic_estimator import TopicEstimator
 from bayou.data.checks import whole
 from bayou.inference.lda import documents
 from bayou.inference.spectral import mixture
 from bayou.kernels.rng import PROPORTIONS
 from bayou.kernels.spectral import mixture as kernels
 from bayou.metrics.likelihood import completion_halves
+from bayou.results.posterior import Posterior
 from bayou.run.shards import Workers
 
+if TYPE_CHECKING:
+    from bayou.api.topics import Topics as Base
+else:
+    Base = object
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class MixtureEstimator(TopicEstimator, abstract=True):
-    """What mixtures of multinomials have in common: every document has one topic, known by its words.
+
+class Mixture(Base):
+    """Probabilities of the one topic of a document, from `posterior_`. Comes before `Topics`.
 
     Attributes
     ----------
@@ -31,9 +34,11 @@ class MixtureEstimator(TopicEstimator, abstract=True):
         Share of the documents in each topic [w].
     """
 
+    posterior_: Posterior
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags = ClassifierTags()  # asked for wherever there is `predict_proba`
+        tags.classifier_tags = ClassifierTags()  # scikit-learn reads it if there is `predict_proba`
         return tags
 
     @property
@@ -43,22 +48,20 @@ class MixtureEstimator(TopicEstimator, abstract=True):
         alpha = self.posterior_.alpha
         return np.asarray(alpha / alpha.sum(), np.float64)
 
-    def _inferred(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        check_is_fitted(self)
-        corpus = self._corpus(X, reset=False)
-        return self._under(documents.pairs_of(corpus.counts))
-
-    def _under(self, pairs: documents.Pairs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        post = self.posterior_
+    def _infer(self, pairs: documents.Pairs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """p(topic | document) and ln p(document)."""
         with Workers(self.n_threads) as workers:
-            return mixture.responsibilities(pairs, post.rows, self.weights_, workers.each)
+            return mixture.responsibilities(
+                pairs, self.posterior_.rows, self.weights_, workers.each
+            )
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Probability of each topic for each document; rows sum to one.
 
         Documents without known terms get the weights of the topics.
         """
-        return self._inferred(X)[0]
+        check_is_fitted(self)
+        return self._infer(documents.pairs_of(self._corpus(X, reset=False).counts))[0]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The same as `transform`, under the name that scikit-learn's mixtures have."""
@@ -70,21 +73,22 @@ class MixtureEstimator(TopicEstimator, abstract=True):
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """ln p(document) of each document, in nats; 0 for an empty one."""
-        return self._inferred(X)[1]
+        check_is_fitted(self)
+        return self._infer(documents.pairs_of(self._corpus(X, reset=False).counts))[1]
 
     def log_likelihood(self, X: Any) -> float:
         """Log-likelihood per token of held-out documents by document completion.
 
-        Half of each document's tokens, chosen by its content, give the probabilities of its topic; the
-        value is the mean natural logarithm of the probability of the other half, token by token, as for
-        the other topic models. `score_samples` has the likelihood of whole documents.
+        Half of each document's tokens, chosen by its content, give the probabilities of its topic. The
+        value is the mean natural logarithm of the probability of the other half, token by token, as in
+        other topic models. `score_samples` gives the likelihood of whole documents.
         """
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)
         observed, scored = (
             documents.pairs_of(csr_array(half)) for half in completion_halves(corpus.counts)
         )
-        theta, _ = self._under(observed)
+        theta, _ = self._infer(observed)
         with Workers(self.n_threads) as workers:
             value = mixture.predictive(scored, theta, self.posterior_.rows, workers.each)
         return float(np.sum(value) / max(scored.n_tokens, 1.0))
@@ -92,8 +96,8 @@ class MixtureEstimator(TopicEstimator, abstract=True):
     def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:
         """Posterior draws of documents' topics, as rows with a single one.
 
-        The draws are independent, so ``burn_in`` is not needed; it is there because other topic models
-        have it. The draws of a document depend on its content and on the seed of the model.
+        The draws are independent, so ``burn_in`` has no effect. It exists because other topic models have
+        it. The draws of a document depend on its content and on the seed of the model.
 
         Returns
         -------
