@@ -28,7 +28,9 @@ class Course(NamedTuple):
     shares: list[list[Estimate]]  # bins x topics; NaN if the bin has no tokens
     n_docs: list[int]  # per bin
     n_undated: int
-    rises: list[Estimate]  # per topic: share in the last third of the bins minus share in the first third
+    rises: list[
+        Estimate
+    ]  # per topic: share in the last third of the bins minus share in the first third
 
 
 def course(doc_topics: Floats, lengths: Floats, times: NDArray[np.datetime64]) -> Course | None:
