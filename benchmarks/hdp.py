@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 import corpora
 from bayou import HDP, LDA, Corpus
 from bayou.data import iter_records, read
-from bayou.inference.hdp import franchise
+from bayou.inference.hdp import chains, franchise
 from bayou.inference.lda import arrays, fold_in
 from bayou.inference.lda import documents as lda_documents
 from bayou.models import hdp
@@ -185,12 +185,11 @@ def starts(bench: corpora.Bench, sweeps: int) -> None:
 def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
     """Nanoseconds a token of the two table samplers from one state, and the likelihood they reach."""
     begun = HDP(n_topics=n_topics, n_moves=0, start="random", n_sweeps=sweeps, random_state=0)
-    p = begun._checked_parameters()
-    tokens = lda_documents.Tokens(*bench.train.tokens())
-    corpus = franchise.make_corpus(tokens, bench.train.n_terms, "alias")
-    state = hdp.init(corpus, p, 0)
-    for _ in range(sweeps):
-        state = hdp.sweep(state, corpus, p, 0)
+    p, corpus = begun.resolve(), chains.make_data(bench.train, "alias")
+    with Workers(1) as workers:
+        state = hdp.init(corpus, p, 0, workers.each)
+        for _ in range(sweeps):
+            state = hdp.sweep(state, corpus, p, 0, workers.each)
     prior = franchise.FranchisePrior(state.alpha, state.gamma, 0.0, BETA)
     print(f"  after {sweeps} sweeps: {state.sizes[1]} topics")
     time_of_tables = 0.0
@@ -209,7 +208,7 @@ def alias(bench: corpora.Bench, n_topics: int, sweeps: int) -> None:
         with Workers(1) as workers:
             rows = arrays.topic_rows(rows, BETA, workers.each)
         score = bench.score(rows, franchise.mass_of(chain.counts, prior)[live])
-        each = np.median(spent) / len(tokens.terms) * 1e9
+        each = np.median(spent) / len(corpus.tokens.terms) * 1e9
         print(f"  {name:<33} {each:6.0f} ns a token, {len(spent):3d} sweeps, {sum(spent):6.1f} s, "
               f"completion {score:.4f}", flush=True)  # fmt: skip
 
@@ -222,7 +221,7 @@ def _from_there(
     until: float,
 ) -> tuple[franchise.FranchiseChain, list[float]]:
     """Six sweeps from a state, or as many as end within so many CPU seconds; the seconds of each."""
-    chain = hdp._chain_of(state, corpus)
+    chain = chains.chain_of(state, corpus)
     chain = franchise.FranchiseChain(chain.z.copy(), chain.heads.copy(),
         franchise.FranchiseCounts(*(a.copy() for a in chain.counts)),
         franchise.DrawStore(*(a.copy() for a in chain.store)))  # fmt: skip

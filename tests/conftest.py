@@ -4,6 +4,8 @@ import hashlib
 import os
 from pathlib import Path
 
+import pytest
+
 _KERNELS = Path(__file__).parents[1] / "src" / "bayou" / "kernels"
 
 
@@ -17,6 +19,18 @@ def _kernel_hash() -> str:
 _CACHE = Path(__file__).parents[1] / ".numba_cache" / _kernel_hash()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips one of its checks
+
+
+@pytest.fixture(scope="session")
+def documentation(tmp_path_factory):
+    """A cache folder for the documentation of the installed libraries: to read it takes ten seconds.
+
+    It begins empty, so that the code of today reads it, and all workers of a session have the same one.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "documentation"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def pytest_configure(config):

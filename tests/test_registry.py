@@ -10,7 +10,7 @@ import pytest
 
 import bayou
 from bayou.api.estimator import Estimator
-from bayou.api.topic_estimator import TopicEstimator
+from bayou.api.topics import Topics
 from bayou.registry import LABELS, MODELS, PAPERS, TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def test_entry_describes_its_class(name):
     assert model.labels in LABELS
     assert model.streaming == hasattr(kind, "partial_fit")
     assert issubclass(kind, Estimator) == (model.task != "wrapper")
-    assert issubclass(kind, TopicEstimator) == (model.task not in ("linear", "wrapper"))
+    assert issubclass(kind, Topics) == (model.task not in ("linear", "wrapper"))
     assert (model.labels == "numbers") == name.endswith("Regressor")
     if model.labels == "":
         assert "y" not in inspect.signature(kind.fit).parameters or (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 C = TypeVar("C", bound=type)
 
 
-class Model(NamedTuple):
+class ModelEntry(NamedTuple):
     """One public estimator. All fields are plain data: reading the registry imports no model."""
 
     module: str  # that defines the class
@@ -70,99 +70,99 @@ PAPERS = {
 }
 
 # fmt: off
-MODELS: dict[str, Model] = {
-    "LDA": Model(
+MODELS: dict[str, ModelEntry] = {
+    "LDA": ModelEntry(
         "bayou.models.lda", "topics", "", False, "lda", "Blei03",
         "Latent Dirichlet allocation: a fast point estimate, or samplers for posterior draws."),
-    "OnlineLDA": Model(
+    "OnlineLDA": ModelEntry(
         "bayou.models.online_lda", "topics", "", True, "lda", "Hoffman10",
         "Latent Dirichlet allocation from mini-batches, in constant memory."),
-    "HDP": Model(
+    "HDP": ModelEntry(
         "bayou.models.hdp", "topics", "", False, "hdp", "Teh06",
         "Hierarchical Dirichlet process: learns the number of topics, with an interval."),
-    "OnlineHDP": Model(
+    "OnlineHDP": ModelEntry(
         "bayou.models.online_hdp", "topics", "", True, "online_hdp", "Burkhardt18b",
         "Hierarchical Dirichlet process from mini-batches: learns the number of topics."),
-    "SpectralLDA": Model(
+    "SpectralLDA": ModelEntry(
         "bayou.models.spectral_lda", "topics", "", True, "spectral", "Anandkumar14",
         "Latent Dirichlet allocation solved from moments of two and three tokens, without a random start."),
-    "SpectralLeader": Model(
+    "SpectralLeader": ModelEntry(
         "bayou.models.spectral_leader", "topics", "", True, "spectral", "Yu18",
         "Mixture of multinomials solved from moments, in one pass and without a step size.",
         alias="spectral"),
-    "StepwiseEM": Model(
+    "StepwiseEM": ModelEntry(
         "bayou.models.mixture_em", "topics", "", True, "spectral", "Cappe09",
         "Mixture of multinomials by stepwise EM, in constant memory."),
-    "IncrementalEM": Model(
+    "IncrementalEM": ModelEntry(
         "bayou.models.mixture_em", "topics", "", False, "spectral", "Neal98",
         "Mixture of multinomials by incremental EM."),
-    "TopicTracker": Model(
+    "TopicTracker": ModelEntry(
         "bayou.models.topic_tracker", "time", "", True, "tracking", "Burkhardt18b",
         "Tracks topics under stable ids through time and reports significant changes."),
-    "MedLDAClassifier": Model(
+    "MedLDAClassifier": ModelEntry(
         "bayou.models.med_lda", "margin", "classes", False, "med_lda", "Zhu14",
         "Max-margin topic model that predicts classes or labels and explains its predictions."),
-    "MedLDARegressor": Model(
+    "MedLDARegressor": ModelEntry(
         "bayou.models.med_lda", "margin", "numbers", False, "med_lda", "Zhu14",
         "Max-margin topic model that predicts numbers and explains its predictions."),
-    "OnlineMedLDAClassifier": Model(
+    "OnlineMedLDAClassifier": ModelEntry(
         "bayou.models.online_med_lda", "margin", "classes", True, "online_med_lda", "Shi17",
         "Max-margin topic model for classes or labels from mini-batches, in constant memory."),
-    "OnlineMedLDARegressor": Model(
+    "OnlineMedLDARegressor": ModelEntry(
         "bayou.models.online_med_lda_regressor", "margin", "numbers", True, "online_med_lda", "Shi17",
         "Max-margin topic model for numbers from mini-batches, in constant memory."),
-    "MedHDPClassifier": Model(
+    "MedHDPClassifier": ModelEntry(
         "bayou.models.med_hdp", "margin", "classes", False, "med_hdp", "Shi17",
         "Max-margin topic model for classes or labels that learns the number of topics."),
-    "MedHDPRegressor": Model(
+    "MedHDPRegressor": ModelEntry(
         "bayou.models.med_hdp", "margin", "numbers", False, "med_hdp", "Shi17",
         "Max-margin topic model for numbers that learns the number of topics."),
-    "OnlineMedHDPClassifier": Model(
+    "OnlineMedHDPClassifier": ModelEntry(
         "bayou.models.online_med_hdp", "margin", "classes", True, "med_hdp", "Shi17",
         "Max-margin topic model for classes or labels from mini-batches that learns the number of topics."),
-    "OnlineMedHDPRegressor": Model(
+    "OnlineMedHDPRegressor": ModelEntry(
         "bayou.models.online_med_hdp", "margin", "numbers", True, "med_hdp", "Shi17",
         "Max-margin topic model for numbers from mini-batches that learns the number of topics."),
-    "LabeledLDA": Model(
+    "LabeledLDA": ModelEntry(
         "bayou.models.labeled_lda", "labels", "labels", False, "labeled_lda", "Ramage09",
         "Labeled LDA: one topic per label."),
-    "DependencyLDA": Model(
+    "DependencyLDA": ModelEntry(
         "bayou.models.dependency_lda", "labels", "labels", False, "labeled_lda", "Rubin12",
         "Topics over labels as a prior on the labels of words."),
-    "FastDependencyLDA": Model(
+    "FastDependencyLDA": ModelEntry(
         "bayou.models.dependency_lda", "labels", "labels", False, "labeled_lda", "Burkhardt18",
         "Topics over labels, which generate the label of each word directly."),
-    "LabeledHDP": Model(
+    "LabeledHDP": ModelEntry(
         "bayou.models.labeled_hdp", "labels", "labels", False, "online_labels", "Burkhardt18b",
         "Labeled LDA that learns how frequent each label is."),
-    "StackedHDP": Model(
+    "StackedHDP": ModelEntry(
         "bayou.models.stacked_hdp", "labels", "labels", False, "online_labels", "Burkhardt18b",
         "Topics over labels; learns the number of topics and how frequent each is."),
-    "AuthorTopicModel": Model(
+    "AuthorTopicModel": ModelEntry(
         "bayou.models.author_topic", "labels", "labels", False, "labeled_lda", "RosenZvi04",
         "Topics over words, and a distribution over topics per author or label."),
-    "OnlineLabeledLDA": Model(
+    "OnlineLabeledLDA": ModelEntry(
         "bayou.models.online_labeled_lda", "labels", "labels", True, "online_labels", "Foulds13",
         "Labeled LDA from mini-batches; labels can be added, removed, merged and split."),
-    "OnlineDependencyLDA": Model(
+    "OnlineDependencyLDA": ModelEntry(
         "bayou.models.online_dependency_lda", "labels", "labels", True, "online_labels", "Burkhardt18",
         "Dependency LDA from mini-batches; labels can be added, removed, merged and split."),
-    "OnlineLabeledHDP": Model(
+    "OnlineLabeledHDP": ModelEntry(
         "bayou.models.online_labeled_hdp", "labels", "labels", True, "online_labels", "Burkhardt18",
         "Labeled HDP from mini-batches: learns how frequent each label is."),
-    "BayesPAClassifier": Model(
+    "BayesPAClassifier": ModelEntry(
         "bayou.models.bayes_pa", "linear", "classes", True, "bayes_pa", "Shi17",
         "Online Bayesian passive-aggressive linear classifier."),
-    "BayesPARegressor": Model(
+    "BayesPARegressor": ModelEntry(
         "bayou.models.bayes_pa_regressor", "linear", "numbers", True, "bayes_pa", "Shi17",
         "Online Bayesian passive-aggressive linear regression."),
-    "BlockClassifierChain": Model(
+    "BlockClassifierChain": ModelEntry(
         "bayou.multilabel.block_chain", "wrapper", "labels", False, "multi_label", "Read11",
         "Classifier chain over blocks of labels."),
-    "BlockChainEnsemble": Model(
+    "BlockChainEnsemble": ModelEntry(
         "bayou.multilabel.block_chain", "wrapper", "labels", False, "multi_label", "Burkhardt18b",
         "Ensemble of block classifier chains in different label orders."),
-    "ThresholdedClassifier": Model(
+    "ThresholdedClassifier": ModelEntry(
         "bayou.multilabel.thresholded", "wrapper", "labels", False, "multi_label", "",
         "Replaces a classifier's threshold with a rule fitted to held-out scores."),
 }

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou._version import __version__
 from bayou.api.estimator import Estimator
 from bayou.api.files import estimator_of, readers
+from bayou.api.streaming import check_vocabulary_grows
 from bayou.data import container, reading, vectorizer_file
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
@@ -150,7 +151,7 @@ class TextModel(TransformerMixin, BaseEstimator):
         return self
 
     def _learn_more(self, piece: Reading, y: Any, how: Mapping[str, Any]) -> None:
-        known = int(self.estimator_._aligned(piece.corpus).n_tokens)
+        known = int(self.estimator_._align(piece.corpus).n_tokens)
         self.estimator_.partial_fit(piece.corpus, y, **how)
         self.n_known_ += known
         self.n_unknown_ += int(piece.lengths.sum()) - known
@@ -166,13 +167,13 @@ class TextModel(TransformerMixin, BaseEstimator):
         """Begin to watch words as `growth` says, if that has changed."""
         if (None if self.account_ is None else self.account_.growth) != self.growth:
             if self.growth is not None:
-                self.estimator_._check_terms_move()
+                check_vocabulary_grows(self.estimator_)
             self._open(None)
 
     def _revise(self, account: VocabularyAccount, piece: Reading) -> None:
         """Account for documents; change the columns if it is time to."""
         old = self.vectorizer_.vocabulary_
-        terms = self.estimator_._aligned(piece.corpus).counts.indices
+        terms = self.estimator_._align(piece.corpus).counts.indices
         account.saw(len(piece.lengths), terms, piece.strangers)
         limit = self.vectorizer_.max_df
         revision = account.revise(old, limit if isinstance(limit, float) else 1.0)
@@ -216,7 +217,7 @@ class TextModel(TransformerMixin, BaseEstimator):
                 "leave out growth"
             )
         if self.growth is not None:
-            given._check_terms_move()
+            check_vocabulary_grows(given)
         values = given.get_params(deep=False)
         how = {f.name: values.pop(f.name) for f in given._fields() if f.metadata.get("runtime")}
         return clone(type(given)(**values)).set_params(**how)
@@ -242,7 +243,7 @@ class TextModel(TransformerMixin, BaseEstimator):
     def unknown_shares(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """The share of each text's tokens that are not in the vocabulary; 0 without tokens."""
         corpus, lengths = self._read(X)
-        unknown = lengths - self.estimator_._aligned(corpus).doc_lengths()
+        unknown = lengths - self.estimator_._align(corpus).doc_lengths()
         return np.asarray(unknown / np.maximum(lengths, 1), np.float64)
 
     def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:

@@ -302,8 +302,16 @@ def test_abstract_classes_cannot_be_named(tmp_path):
         below = list(more)
     ours = {kind.__name__ for kind in kinds if kind.__module__.startswith("bayou.")}
     strange = ours - {*bayou.registry.MODELS}
-    assert {"TrackedTopics", "TopicEstimator"} <= strange
-    for name in (*strange, "Estimator", "BlockClassifierChain", "TextModel", "Corpus", "load"):
+    mixins = ("Streaming", "Topics", "Classifier", "Tracked", "TrackedTopics")
+    for name in (
+        *strange,
+        *mixins,
+        "Estimator",
+        "BlockClassifierChain",
+        "TextModel",
+        "Corpus",
+        "load",
+    ):
         with pytest.raises(ModelFileError, match=f"holds a '{name}'"):
             named(arrays, manifest, name)
 

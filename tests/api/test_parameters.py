@@ -2,12 +2,12 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bayou.data.checks import MAX_TOPICS, check_parameters, number, one_of, whole
+from bayou import LDA
+from bayou.data.checks import MAX_TOPICS, number, one_of, whole
 from bayou.inference.lda.prior import resolve_alpha
 
 
@@ -88,8 +88,7 @@ def test_the_fields_of_a_model_together():
     good = {"n_topics": 3, "n_sweeps": None, "beta": 0.1, "max_time": None, "n_threads": None}
 
     def check(**other):
-        names = ("n_topics", "n_sweeps"), ("beta", "max_time")
-        check_parameters(SimpleNamespace(**good | other), *names)
+        LDA(**good | other).check_params()
 
     for other in ({}, {"n_sweeps": 5}, {"max_time": 1}, {"n_threads": -1}, {"n_threads": 2}):
         check(**other)

@@ -47,22 +47,18 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
 
 
 def depths() -> dict[str, int]:
-    """How many classes each estimator is below `Estimator`, by the class statements alone."""
-    bases: dict[str, list[str]] = {}
-    for _, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                names = [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
-                bases[node.name] = names
+    """How many classes each public estimator is below `Estimator`."""
+    from bayou import registry
+    from bayou.api.estimator import Estimator
 
-    def depth(name: str) -> int:
-        if name == "Estimator":
+    def depth(kind: type) -> int:
+        if kind is Estimator:
             return 0
-        above = [depth(base) for base in bases.get(name, ()) if base != name]
-        known = [d for d in above if d >= 0]
-        return 1 + max(known) if known else -1
+        return 1 + max(depth(base) for base in kind.__bases__ if issubclass(base, Estimator))
 
-    return {name: depth(name) for name in bases if depth(name) > 0}
+    public = {name: registry.find_class(name) for name in registry.MODELS}
+    found = {name: kind for name, kind in public.items() if kind and issubclass(kind, Estimator)}
+    return {name: depth(kind) for name, kind in found.items()}
 
 
 def layers() -> int:

@@ -11,8 +11,8 @@ import bayou
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(documentation: Path) -> Path:
+    return documentation
 
 
 def _run(*args: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def _run(*args: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "80"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -43,7 +43,7 @@ def test_help_names_the_verbs(tmp_path: Path, cache: Path) -> None:
 def test_demo_shows_topics_and_saves_a_model(tmp_path: Path, cache: Path) -> None:
     done = _run("demo", "--topics", "10", "--output", "demo.bayou", cwd=tmp_path, cache=cache)
     assert done.returncode == 0, done.stderr
-    for part in ("documents to learn from", "numpy", "scipy.", "perplexity", "demo.bayou"):
+    for part in ("training documents", "numpy", "scipy.", "perplexity", "demo.bayou"):
         assert part in done.stdout
     assert "Fitting 10 topics" in done.stderr
     assert "Fitting" not in done.stdout

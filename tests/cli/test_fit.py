@@ -98,7 +98,7 @@ def test_a_checkpoint_that_was_asked_for(invoke, files, tmp_path):
     invoke(*words, "--resume")
     assert not list((tmp_path / "c").iterdir())
     resumed = (tmp_path / "m.bayou").read_bytes()
-    assert "beginning anew" in invoke(*words, "--resume").stderr
+    assert "starting from the beginning" in invoke(*words, "--resume").stderr
     assert (tmp_path / "m.bayou").read_bytes() == resumed
 
 

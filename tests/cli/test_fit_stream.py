@@ -8,11 +8,12 @@ import subprocess
 import pytest
 import typer
 from tests.cli.samples import KEEP_ALL, texts
-from tests.cli.test_stream import TASKS, lines, rows
+from tests.cli.test_learner import TASKS, lines, rows
 
 import bayou
-from bayou.cli import documents, fit_stream, training
-from bayou.cli.voice import Voice
+from bayou.cli import documents, training
+from bayou.cli.learner import Learner
+from bayou.cli.messages import Messages
 from bayou.data.table import Columns
 
 HOW = ("-m", "online-med-lda", "-k", "4", *KEEP_ALL)
@@ -26,7 +27,7 @@ def test_a_fit_as_documents_come_is_partial_fits_in_their_order(invoke, tmp_path
     assert "Learned from 200 documents, words from the first 50" in done.stderr
 
     found = bayou.load(tmp_path / "m.bayou")
-    assert fit_stream.stream.seen(found) == 200
+    assert Learner(found).n_seen == 200
     kind = bayou.OnlineMedLDARegressor if task == "number" else bayou.OnlineMedLDAClassifier
     words = bayou.Vectorizer(min_df=1, max_df=1.0).fit([row["text"] for row in every[:50]])
     mine = kind(n_topics=4, random_state=0)
@@ -51,7 +52,16 @@ def test_standard_input_is_learned_as_it_comes(invoke, tmp_path):
 def test_topics_without_labels(invoke, tmp_path):
     some = "".join(json.dumps({"text": t}) + "\n" for t in texts(60))
     invoke("fit", "-", "-m", "online-lda", "-k", "2", *KEEP_ALL, "-o", "m.bayou", input=some)
-    assert bayou.load(tmp_path / "m.bayou").estimator_.state_.n_seen == 60
+    assert bayou.load(tmp_path / "m.bayou").estimator_.n_seen_ == 60
+
+
+@pytest.mark.parametrize("model", ["stepwise-em", "spectral-leader", "spectral-lda"])
+def test_mixtures_predict_topics_and_need_no_labels(invoke, tmp_path, model):
+    some = "".join(json.dumps({"text": t}) + "\n" for t in texts(60))
+    how = ("-m", model, "-k", "2", *KEEP_ALL, "--first", "40")
+    done = invoke("fit", "-", *how, "-o", "m.bayou", input=some)
+    assert "Learned from 60 documents, words from the first 40" in done.stderr
+    assert bayou.load(tmp_path / "m.bayou").estimator_.n_seen_ == 60
 
 
 def test_labels_that_come_later_become_labels(invoke, tmp_path):
@@ -67,7 +77,7 @@ def test_labels_that_come_later_become_labels(invoke, tmp_path):
     ("words", "says"),
     [
         (["-m", "lda", "--first", "10"], "learns from a whole corpus at once"),
-        (["-m", "online-lda", "--first", "10", "--report", "r.html"], "documents are forgotten"),
+        (["-m", "online-lda", "--first", "10", "--report", "r.html"], "documents are not kept"),
         (["-m", "online-lda", "--first", "10", "--checkpoint-dir", "c"], "has no checkpoints"),
         (["-m", "online-lda", "--first", "0"], "--first"),
     ],
@@ -126,7 +136,7 @@ def test_ctrl_c_says_how_to_go_on_with_labels(process, tmp_path):
     learner.stdin.close()
     assert "Learned from 1,074 documents" in said
     assert "bayou update m.bayou - --label kind" in said
-    assert fit_stream.stream.seen(bayou.load(tmp_path / "m.bayou")) == 1074
+    assert Learner(bayou.load(tmp_path / "m.bayou")).n_seen == 1074
 
 
 def test_a_fit_that_was_stopped_names_the_labels_in_its_advice(capsys, tmp_path):
@@ -136,8 +146,9 @@ def test_a_fit_that_was_stopped_names_the_labels_in_its_advice(capsys, tmp_path)
 
     out = tmp_path / "m.bayou"
     reading = documents.flags(documents.Source("f.csv", Columns("body", "kind", "", "", "")))
+    job = training.Job((), out, None, Messages(False, False))
     with pytest.raises(typer.Exit):
-        training._leave(None, Model(), None, out, Voice(False, False), 7, reading)
+        training._stop(job, Model(), 7, reading)
     assert out.read_text() == "saved"
     said = capsys.readouterr().err
     assert f"bayou update {out} FILE --text body --label kind" in said.replace("\n", " ")

@@ -11,7 +11,7 @@ import pytest
 
 from bayou.__main__ import run
 from bayou.cli import interrupt
-from bayou.cli.voice import Voice
+from bayou.cli.messages import Messages
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
@@ -36,7 +36,7 @@ def test_a_press_around_the_start_of_a_read_ends_it():
     """A thousand tries, each pressed about when the read begins."""
     draw = random.Random(0)
     reader, writer = os.pipe()
-    with interrupt.insisting():
+    with interrupt.repeat_until_acknowledged():
         for _ in range(1000):
             pressed = presser(draw.random() * 4e-4)
             try:
@@ -44,7 +44,7 @@ def test_a_press_around_the_start_of_a_read_ends_it():
                 os.read(reader, 1)
                 pytest.fail("nothing was there to read")
             except KeyboardInterrupt:
-                interrupt.heard()
+                interrupt.acknowledge()
             pressed.join()
     os.close(reader)
     os.close(writer)
@@ -58,14 +58,14 @@ def test_a_press_that_a_finaliser_swallows_is_raised_again():
 
     reader, writer = os.pipe()
     lost = False
-    with interrupt.insisting():
+    with interrupt.repeat_until_acknowledged():
         try:
             thing = Closing()
             del thing
             lost = True  # Python has dropped the exception
             os.read(reader, 1)
         except KeyboardInterrupt:
-            interrupt.heard()
+            interrupt.acknowledge()
     os.close(reader)
     os.close(writer)
     assert lost
@@ -73,7 +73,7 @@ def test_a_press_that_a_finaliser_swallows_is_raised_again():
 
 def test_cleaning_up_is_not_disturbed():
     cleaned = False
-    with interrupt.insisting():
+    with interrupt.repeat_until_acknowledged():
         try:
             try:
                 signal.raise_signal(signal.SIGINT)
@@ -82,33 +82,33 @@ def test_cleaning_up_is_not_disturbed():
                 cleaned = True
         except KeyboardInterrupt:
             time.sleep(0.3)
-            interrupt.heard()
+            interrupt.acknowledge()
         time.sleep(0.3)  # and once it was heard, it is over
     assert cleaned
 
 
 def test_handlers_are_put_back():
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM)
-    with interrupt.insisting():
+    with interrupt.repeat_until_acknowledged():
         assert signal.getsignal(signal.SIGINT) is not before[0]
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM)) == before
 
 
 def test_the_brake_stops_after_the_pass_and_at_the_second_press_at_once(capsys):
-    with interrupt.insisting(), interrupt.Brake(Voice()) as brake:
+    with interrupt.repeat_until_acknowledged(), interrupt.Brake(Messages()) as brake:
         assert not brake(None)
         signal.raise_signal(signal.SIGINT)
         assert brake(None)
         assert brake.stopped
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        interrupt.heard()
-    assert "once more" in capsys.readouterr().err
+        interrupt.acknowledge()
+    assert "press Ctrl-C again" in capsys.readouterr().err
 
 
 def test_a_job_that_ignores_ctrl_c_goes_on_ignoring_it():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with interrupt.insisting(), interrupt.Brake(Voice()) as brake:
+    with interrupt.repeat_until_acknowledged(), interrupt.Brake(Messages()) as brake:
         signal.raise_signal(signal.SIGINT)
         assert not brake.pressed
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.cli.samples import KEEP_ALL
-from tests.cli.test_stream import lines, rows
+from tests.cli.test_learner import lines, rows
 
 import bayou
 
@@ -77,7 +77,7 @@ def test_labels_are_listed_and_changed(invoke, tmp_path):
         assert "--" in invoke("labels", "m.bayou", *words, code=2).stderr
     assert "not among" in invoke("labels", "m.bayou", "--remove", "nobody", code=1).stderr
     invoke(*fit, "-m", "labeled-lda", "-o", "whole.bayou")
-    assert "settled" in invoke("labels", "whole.bayou", "--add", "x", code=2).stderr
+    assert "cannot change" in invoke("labels", "whole.bayou", "--add", "x", code=2).stderr
     listed = invoke("labels", "whole.bayou", "-n", "2").stdout.splitlines()
     assert listed[0].split()[2] == "beast"
     assert len(listed[0].split()) == 5  # and two terms

@@ -33,7 +33,7 @@ def test_from_a_file_to_answers_and_a_report(invoke, animals, tmp_path, name):
     listed = done.stdout.splitlines()
     assert listed[0].split() == ["label", "share", "terms"]
     assert ("topic  share  labels" in listed) == (name != "labeled-lda")
-    assert invoke("topics", "m.bayou").stdout.split()[:4] == ["topic", "share", "speaks", "for"]
+    assert invoke("topics", "m.bayou").stdout.split()[:4] == ["topic", "share", "weights", "terms"]
     page = (tmp_path / "r.html").read_text()
     assert 'id="classes"' in page
     assert ("Topics over labels" in page) == (name != "labeled-lda")

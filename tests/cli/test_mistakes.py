@@ -79,7 +79,7 @@ def test_paths_that_cannot_be_read_or_written(invoke, small, tmp_path, monkeypat
     assert "does not exist" in complaint(invoke("fit", small(), "-o", "no/m.bayou", code=2))
     assert "is a folder" in complaint(invoke("fit", small(), "-o", "folder", code=2))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert "may not be written" in complaint(invoke("fit", small(), "-o", "m.bayou", code=2))
+    assert "is not writable" in complaint(invoke("fit", small(), "-o", "m.bayou", code=2))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
@@ -133,7 +133,7 @@ def test_counts_are_not_texts(invoke, tmp_path):
     ("words", "message"),
     [
         (("--set", "n_topcs=3"), "did you mean 'n_topics'?"),
-        (("--set", "n_topics"), "write name=value"),
+        (("--set", "n_topics"), "expected name=value"),
         (("--set", "n_topics=many"), "must be a whole number; got 'many'"),
         (("--set", "n_sweeps=many"), "must be a whole number or none"),
         (("--set", "alpha=x,y"), "must be a number, or one for each topic"),
@@ -148,9 +148,9 @@ def test_counts_are_not_texts(invoke, tmp_path):
         (("--set", "random_state=3"), "--seed"),
         (("--model", "ldaa"), "did you mean 'lda'?"),
         (("--model", "ldaa"), "`bayou models` lists all"),
-        (("--model", "bert"), "no model 'bert', `bayou models` lists all"),
+        (("--model", "bert"), "no model 'bert'; `bayou models` lists all"),
         (("--min-df", "few"), "'few' is not a number"),
-        (("--format", "xml"), "none of jsonl, csv"),
+        (("--format", "xml"), "not one of jsonl, csv"),
         (("--colour",), "No such option"),
         (("--topics", "0"), "--topics"),
         (("--seed", "x"), "--seed"),
@@ -240,7 +240,7 @@ def test_what_is_read_is_never_written_over(invoke, files, tmp_path, verb, flag)
     words = [files / "online-lda.bayou" if word == "MODEL" else word for word in verb]
     for name in ("docs.csv", "./docs.csv", "link.csv"):
         said = complaint(invoke(*words, flag, name, code=2))
-        assert "would be written over docs.csv, which this command needs; name another file" in said
+        assert "would overwrite docs.csv, which this command needs; name another file" in said
     assert (tmp_path / "docs.csv").read_text() == text
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.samples import KEEP_ALL, texts
 
 import bayou
-from bayou.cli import advice, answers
+from bayou.cli import advice, predictions
 from bayou.data import container
 
 QUICK = ("--set", "n_sweeps=5", "--set", "n_kept=2", *KEEP_ALL)
@@ -39,7 +39,7 @@ def rows_of(done):
 def test_topics_without_words_are_counted_not_shown(invoke, small):
     done = invoke("fit", small(), "-k", "40", *KEEP_ALL)
     lines = done.stdout.splitlines()
-    assert "topics have no words of their own and are not shown" in lines[-1]
+    assert "topics with fewer than 10 tokens are not shown" in lines[-1]
     n_hidden = int(lines[-1].split()[0])
     assert len(lines) - 2 + n_hidden == 40
     shown = [len(line.split()) - 2 for line in lines[1:-1]]
@@ -59,7 +59,7 @@ def test_topics_without_words_are_counted_not_shown(invoke, small):
 def test_few_documents_for_a_stream(invoke, mail, model, other):
     words = ("fit", mail, "--text", "body", "-m", model, "-k", "2", *KEEP_ALL)
     err = invoke(*words).stderr
-    assert f"{model} is made for streams, and 60 documents" in err
+    assert f"{model} is a streaming model, and 60 documents" in err
     assert other in err
     if model == "online-lda":
         more = ("--set", "n_passes=30", "-o", "more.bayou")
@@ -78,7 +78,7 @@ def test_empty_texts_are_counted(invoke, small):
     strange = '{"text": "wolf wolf zebra"}\n{"text": ""}\n{"text": "zebra"}\n'
     done = invoke("predict", "model.bayou", "-", input=strange)
     assert [row["known_words"] for row in rows_of(done)] == [2, 0, 0]
-    assert "2 of 3 documents have no word that the model knows" in done.stderr
+    assert "2 of 3 documents have no known word" in done.stderr
     done = invoke("predict", "model.bayou", "-", input='{"text": "wolf"}\n')
     assert not done.stderr
 
@@ -91,17 +91,17 @@ def test_a_forgotten_separator_is_asked_about(invoke, tmp_path):
     file = table(tmp_path / "t.csv", [(t, tags[i % 4], 0, i) for i, t in enumerate(texts(40))])
     words = ("fit", file, "--text", "body", "--label", "folder", "-k", "2", *QUICK)
     err = invoke(*words, "-m", "med-lda").stderr
-    assert "2 of 4 labels hold ';', such as 'beast;red'" in err
+    assert "2 of 4 labels contain ';', such as 'beast;red'" in err
     assert "add --label-separator ';'" in err
     done = invoke(*words, "-m", "med-lda", "--label-separator", ";", "-o", "m.bayou")
-    assert "hold ';'" not in done.stderr
+    assert "contain ';'" not in done.stderr
     stream = ("fit", file, "--text", "body", "--label", "folder", "--first", "20", *KEEP_ALL)
-    assert "hold ';'" in invoke(*stream, "-m", "online-med-lda", "-o", "s.bayou").stderr
+    assert "contain ';'" in invoke(*stream, "-m", "online-med-lda", "-o", "s.bayou").stderr
 
 
 def test_names_that_only_look_joined():
     class Ear:
-        def say(self, text):
+        def info(self, text):
             raise AssertionError(text)
 
     advice.on_labels(("news, sports", "mail", "spam", "ham"), None, Ear())
@@ -134,7 +134,7 @@ def test_a_model_is_not_written_over_by_chance(invoke, small, tmp_path):
     invoke(*words)
     old = (tmp_path / "model.bayou").read_bytes()
     err = invoke(*words, "--seed", "3", code=2).stderr
-    assert "model.bayou is there already; name another file, or write -o model.bayou" in err
+    assert "model.bayou already exists; name another file, or give -o model.bayou" in err
     assert (tmp_path / "model.bayou").read_bytes() == old
     invoke(*words, "--seed", "3", "-o", "model.bayou")
     assert (tmp_path / "model.bayou").read_bytes() != old
@@ -206,12 +206,12 @@ def test_columns_of_models_without_topics():
     """Their files are for Python, and what they answer is known all the same."""
     inner = bayou.TextModel(estimator=bayou.BayesPAClassifier())
     model = inner.fit(["red apple", "blue sea"] * 3, ["fruit", "water"] * 3)
-    assert answers.kind_of(model) == "binary"
-    assert answers.columns(model, None, "kind", None).label == "kind"
+    assert predictions.kind_of(model) == "binary"
+    assert predictions.columns(model, None, "kind", None).label == "kind"
     model = bayou.TextModel(estimator=bayou.BayesPARegressor())
     model.fit(["red apple", "blue sea"] * 3, [1.0, 2.0] * 3)
-    assert answers.kind_of(model) == "regression"
-    assert answers.columns(model, None, None, "n").target == "n"
+    assert predictions.kind_of(model) == "regression"
+    assert predictions.columns(model, None, None, "n").target == "n"
 
 
 @pytest.mark.parametrize("columns", [3, {"text": 3}, {"text": ""}, {"code": "x"}])

@@ -75,7 +75,7 @@ def test_another_file(invoke, small, tmp_path, monkeypatch):
     assert not invoke("--config", "mine.toml", *words).stderr
     assert bayou.load(tmp_path / "model.bayou").estimator.n_topics == 4
     monkeypatch.setenv("BAYOU_CONFIG", "mine.toml")
-    assert "model.bayou is there already" in invoke(*words, code=2).stderr
+    assert "model.bayou already exists" in invoke(*words, code=2).stderr
     assert not invoke(*words, "-o", "model.bayou").stderr
 
 
@@ -84,7 +84,7 @@ def test_another_file(invoke, small, tmp_path, monkeypatch):
     [
         ("[fit\n", "not valid TOML"),
         ("[fitt]\n", "did you mean 'fit'?"),
-        ("fit = 3\n", "no verb with a table"),
+        ("fit = 3\n", "not a verb with a table"),
         ("[fit]\ntopcs = 3\n", "did you mean 'topics'?"),
         ("[fit]\nset = 3\n", "[fit.set] must be a table"),
         ("[fit.set]\nn_topcs = 3\n", "did you mean 'n_topics'?"),

@@ -19,11 +19,11 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and de
 def test_pipes(process, files, tmp_path):
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts(40))
     fit = process("fit", "-", "-k", "2", "-o", "m.bayou", *KEEP_ALL, stdin=subprocess.PIPE)
-    out, err = fit.communicate(lines, timeout=120)
+    out, err = fit.communicate(lines, timeout=600)
     assert fit.returncode == 0, err
     assert "\x1b" not in out + err  # no colours off a terminal
     source = process("predict", "m.bayou", "-", stdin=subprocess.PIPE)
-    out, err = source.communicate(lines, timeout=120)
+    out, err = source.communicate(lines, timeout=600)
     assert (source.returncode, err) == (0, "")
     assert len([json.loads(line) for line in out.splitlines()]) == 40
 
@@ -43,7 +43,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(process, files, tmp_path):
 def test_standard_output_on_a_full_disk(process, files):
     with open("/dev/full", "w") as full:
         predict = process("predict", files / "lda.bayou", files / "pets.jsonl", stdout=full)
-        _, err = predict.communicate(timeout=120)
+        _, err = predict.communicate(timeout=600)
     assert predict.returncode == 1
     assert err == "bayou: no space left on device; free some space or write elsewhere\n"
 
@@ -60,16 +60,16 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_ends_as_if_nothing_had_happened(
         if line.startswith("pass 5/"):
             break
     fit.send_signal(signal.SIGINT)
-    out, err = fit.communicate(timeout=60)
+    out, err = fit.communicate(timeout=600)
     assert fit.returncode == 130, err
     assert not out
-    assert "Go on with:" in err
+    assert "Continue with:" in err
     assert "--resume" in err
     assert not (tmp_path / "m.bayou").exists()
     kept = tmp_path / "m.bayou.checkpoint"
     assert container.peek(kept, verify=True)["kind"] == "checkpoint"
     again = process(*words, "--resume")
-    out, err = again.communicate(timeout=120)
+    out, err = again.communicate(timeout=600)
     assert again.returncode == 0, err
     assert not kept.exists()
     whole = bayou.TextModel(
@@ -117,7 +117,7 @@ def test_ctrl_c_keeps_an_update_in_its_folder_and_leaves_the_model_alone(process
     assert model.read_bytes() == (files / "online-lda.bayou").read_bytes()
     kept = bayou.load(tmp_path / "kept" / "s.bayou.checkpoint")
     again = process(*words, "--resume", stdin=subprocess.PIPE)
-    _, err = again.communicate("".join(lines), timeout=60)
+    _, err = again.communicate("".join(lines), timeout=600)
     assert again.returncode == 0, err
     assert "after 4,096 documents" in err
     assert bayou.load(model).estimator_.state_.n_seen == kept.estimator_.state_.n_seen + 10

@@ -33,7 +33,7 @@ def test_a_file_of_another_kind_is_never_written_over(invoke, files, tmp_path, w
     names = {"pets": files / "pets.jsonl", "it": one_file(tmp_path, kept)}
     names |= {"lda": files / "lda.bayou", "online": files / "online-lda.bayou"}
     said = invoke(*(word.format(**names) for word in words), code=2).stderr
-    assert "is there already and is" in " ".join(said.replace("│", "").split())
+    assert "already exists and is" in " ".join(said.replace("│", "").split())
     assert names["it"].read_text() == kept
 
 

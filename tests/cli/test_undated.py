@@ -30,13 +30,13 @@ def test_documents_that_lack_a_date_are_counted_aloud(invoke, tmp_path, how):
     place, given = ("-", lines(rows)) if how == "pipe" else ("in.jsonl", None)
     said = invoke("track", place, "--time", "when", *HOW, input=given).stderr
     assert "36 documents in 3 slices" in said
-    assert "3 documents have no date and count to the time of the one before" in said
+    assert "3 documents have no date and take the time of the previous document" in said
 
 
 def test_one_that_lacks_a_date_and_slices_that_need_none(invoke, tmp_path):
     (tmp_path / "in.jsonl").write_text(lines(records(lacking=[3])))
     said = invoke("track", "in.jsonl", "--time", "when", *HOW).stderr
-    assert "1 document has no date and counts to the time of the one before" in said
+    assert "1 document has no date and takes the time of the previous document" in said
     (tmp_path / "in.jsonl").write_text(lines(records()))
     assert "no date" not in invoke("track", "in.jsonl", "--time", "when", *HOW).stderr
     (tmp_path / "in.jsonl").write_text(lines(records(lacking=range(36))))

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.samples import texts
 
 import bayou
-from bayou.api.topic_estimator import TopicEstimator
+from bayou.api.topics import Topics
 from bayou.cli import app
 from bayou.cli.catalogue import classes, find, name_of
 from bayou.registry import MODELS
@@ -96,7 +96,7 @@ def test_topics_of_any_model(invoke, files, tmp_path):
     bayou.load(files / "lda.bayou").estimator_.save(tmp_path / "plain.bayou")
     assert invoke("topics", "plain.bayou").stdout == invoke("topics", files / "lda.bayou").stdout
     done = invoke("predict", "plain.bayou", files / "pets.jsonl", code=3)
-    assert "does not know how to read text" in done.stderr
+    assert "takes counts, not texts" in done.stderr
 
 
 def test_evaluate(invoke, files):
@@ -114,7 +114,7 @@ def test_evaluate(invoke, files):
 def test_inspect_models_and_checkpoints(invoke, files):
     done = invoke("inspect", files / "lda.bayou")
     assert "estimator.parameters.n_topics" in done.stdout
-    assert "agree with their digest" in done.stdout
+    assert "the digest is correct" in done.stdout
     (found,) = rows_of(invoke("inspect", files / "lda.bayou", "--json").stdout)
     assert (found["kind"], found["estimator"]["estimator"]) == ("text-model", "LDA")
 
@@ -132,7 +132,7 @@ def test_models_are_listed_with_their_papers(invoke):
             assert row["parameters"]["n_topics"] == 50
     assert "did you mean 'lda'" in invoke("models", "lad", code=2).stderr
     kinds = {getattr(bayou, name) for name in MODELS}
-    assert {find(name) for name in classes()} == {k for k in kinds if issubclass(k, TopicEstimator)}
+    assert {find(name) for name in classes()} == {k for k in kinds if issubclass(k, Topics)}
     assert all(name_of(find(name)) == name for name in classes())
 
 

@@ -226,7 +226,7 @@ def _python(code: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=600,
     )
     return done.stdout.strip()
 

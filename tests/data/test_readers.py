@@ -118,7 +118,7 @@ def test_standard_input(packed):
         input=gzip.compress(raw) if packed else raw,
         capture_output=True,
         check=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.stdout.startswith(b"Corpus(3 documents")
 

@@ -46,8 +46,8 @@ def twin():
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(documentation: Path) -> Path:
+    return documentation
 
 
 @pytest.fixture(scope="module")

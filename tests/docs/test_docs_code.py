@@ -38,8 +38,9 @@ def test_the_pages_have_code():
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=_name)
-def test_code_of_a_page(page, tmp_path, monkeypatch):
+def test_code_of_a_page(page, tmp_path, documentation, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(documentation))
     shared = {"__name__": "page"}
     for line, code in _blocks(page):
         # as many empty lines above as in the page, so that a traceback names its lines

@@ -26,3 +26,14 @@ def test_equal_documents_of_any_cost():
     kernels.factor_into(a, 4)
     assert (np.diagonal(a) >= 1.0).all()
     assert np.isfinite(a).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_both_factorisations_agree(n):
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    a = np.eye(n) + A @ A.T
+    b = a.copy()
+    kernels.factor_into(a, n)
+    kernels.factor_fast_into(b)
+    np.testing.assert_allclose(np.tril(b), np.tril(a), rtol=1e-12, atol=1e-13)

@@ -484,7 +484,7 @@ def test_parameters_are_judged_by_fit(settings, complaint):
 @pytest.mark.parametrize(
     ("weights", "complaint"),
     [
-        (np.ones(3), r"one number for each of 120 documents; got shape \(3,\)"),
+        (np.ones(3), r"one number per document, 120 in all; got shape \(3,\)"),
         (-np.ones(120), "not negative"),
         (np.full(120, np.nan), "finite"),
         (np.zeros(120), "zero for every document"),

@@ -11,9 +11,10 @@ from tests.reference import labels as twin
 
 import bayou
 from bayou import DependencyLDA, FastDependencyLDA, LabeledLDA
-from bayou.api.label_fitting import held_out, tuned
+from bayou.api.label_training import read_task
 from bayou.data.synthetic_labels import sample_dependency_lda
 from bayou.inference.labels import scores
+from bayou.inference.labels.tuning import split_held_out, tune_scores
 from bayou.metrics.multilabel import micro_auc
 from bayou.results.label_posterior import LabelPosterior
 from bayou.run.shards import Workers
@@ -214,13 +215,13 @@ def test_topics_are_at_most_as_many_as_labels_unless_told(corpus):
 def test_the_way_to_score_is_decided_on_documents_held_out(corpus):
     """Told by hand from the same trial: first labels of the documents held out, micro- and macro-F1."""
     model = FastDependencyLDA(**SHORT).fit(corpus)
-    task = model._read(corpus, None)
-    rest, held = held_out(task, 0.1, model.seed_)
+    task = read_task(model, corpus, None)
+    rest, held = split_held_out(task, 0.1, model.seed_)
     trial = FastDependencyLDA(**SHORT, validation_share=0.0, scoring="tokens").fit(corpus[rest])
     found = {}
     for way in ("tokens", "document"):
         post = trial.labels_.with_mix(0.0, way)
-        _, judged = tuned(post, task.only(held), EACH, None)
+        _, judged = tune_scores(post, task.take(held), EACH, None)
         pairs = scores.pairs_with_labels(corpus[held].counts, post)
         shares = scores.label_shares(judged, scores.infer(judged, pairs, EACH))
         truth = corpus[held].labels.toarray()

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from tests.reference.margin import serial
 
 import bayou
 from bayou import HDP, Corpus, DataError, ModelFileError
+from bayou.data import container
 from bayou.data.synthetic import sample_hdp, sample_lda
+from bayou.inference.hdp import chains
 from bayou.models import hdp
-from bayou.run import checkpoint as checkpoints
 
 
 @pytest.fixture(scope="module")
@@ -143,33 +145,74 @@ def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path, params, stop):
     assert resumed.topic_ids_.tolist() == whole.topic_ids_.tolist()
 
 
+def stopped(path):
+    """A model that was stopped after two sweeps, its corpus, and a function that changes its checkpoint."""
+    corpus, _ = sample_lda(10, 2, 12, doc_length=8, seed=2)
+    params = {"n_topics": 3, "n_sweeps": 4, "random_state": 3, "sampler": "alias"}
+    HDP(**params, callbacks=lambda info: info.step == 2).fit(corpus, checkpoint=path)
+    arrays, manifest = container.load(path)
+
+    def change(name, array):
+        container.save(path, {**arrays, f"state.{name}": array}, manifest)
+
+    return HDP(**params), corpus, arrays, change
+
+
 def test_a_checkpoint_of_impossible_numbers_is_refused(tmp_path):
-    corpus, _ = sample_lda(10, 2, 12, doc_length=8, seed=2)
-    model = HDP(n_topics=3, n_sweeps=4, random_state=3, callbacks=lambda info: info.step == 2)
     path = tmp_path / "c.ckpt"
-    model.fit(corpus, checkpoint=path)
-    state = checkpoints.read(path, hdp.State, model._describe(corpus))
-    state.z[0] = 60_000
-    checkpoints.write(path, state, model._describe(corpus))
-    with pytest.raises(ModelFileError, match="impossible numbers"):
-        HDP(n_topics=3, n_sweeps=4, random_state=3).fit(corpus, checkpoint=path)
-
-
-@pytest.mark.parametrize("name", ["stale", "total", "used", "sizes", "drawn"])
-def test_a_checkpoint_with_a_short_array_is_refused(tmp_path, name):
-    corpus, _ = sample_lda(10, 2, 12, doc_length=8, seed=2)
-    model = HDP(n_topics=3, n_sweeps=4, random_state=3, sampler="alias")
-    model.set_params(callbacks=lambda info: info.step == 2)
-    path = tmp_path / "c.ckpt"
-    model.fit(corpus, checkpoint=path)
-    state = checkpoints.read(path, hdp.State, model._describe(corpus))
-    short = state._replace(**{name: getattr(state, name)[:-1].copy()})
-    checkpoints.write(path, short, model._describe(corpus))
+    model, corpus, arrays, change = stopped(path)
+    z = arrays["state.z"].copy()
+    z[0] = 60_000
+    change("z", z)
     with pytest.raises(ModelFileError, match="impossible numbers"):
         model.fit(corpus, checkpoint=path)
-    beyond = state._replace(used=state.used + 10_000)
-    checkpoints.write(path, beyond, model._describe(corpus))
-    with pytest.raises(ModelFileError, match="impossible numbers"):
+
+
+NUMBERS = ("step", "alpha", "gamma", "n_kept")
+ARRAYS = [name for name in hdp.State._fields if name not in NUMBERS]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_checkpoint_with_a_short_array_is_refused(tmp_path, name):
+    path = tmp_path / "c.ckpt"
+    model, corpus, arrays, change = stopped(path)
+    array = arrays[f"state.{name}"]
+    short = {
+        "trace": array[..., :1],
+        "scores": np.zeros(3),  # there is none yet, and as many steps
+        "score_steps": np.zeros(3, np.int64),
+        "answer": np.zeros((12, 1), np.float32),
+        "answer_mass": np.zeros(1),
+        "answer_ids": np.zeros(1, np.int64),
+    }.get(name, array[:-1])
+    changes = [short, array.astype(np.float16), array[None]]
+    for changed in changes:
+        change(name, changed)
+        with pytest.raises(ModelFileError, match="does not fit the others"):
+            model.fit(corpus, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("used", lambda a: a + 10_000),
+        ("used", lambda a: a - 1),
+        ("drawn", lambda a: a + 60_000),
+        ("heads", lambda a: a + 2),
+        ("ids", lambda a: a - 5),
+        ("topic", lambda a: a * np.nan),
+        ("term_topic", lambda a: -a - 1),
+        ("kept_mass", lambda a: a + np.inf),
+        ("alpha", lambda a: a * 0),
+        ("gamma", lambda a: a * np.nan),
+        ("step", lambda a: -1 - a),
+    ],
+)
+def test_a_checkpoint_with_impossible_values_is_refused(tmp_path, name, changed):
+    path = tmp_path / "c.ckpt"
+    model, corpus, arrays, change = stopped(path)
+    change(name, changed(arrays[f"state.{name}"]))
+    with pytest.raises(ModelFileError, match="impossible"):
         model.fit(corpus, checkpoint=path)
 
 
@@ -182,10 +225,27 @@ def test_files_keep_what_is_known_of_the_number_of_topics(fitted, tmp_path):
     assert again.n_large_ == fitted.n_large_
 
 
-def test_a_damaged_trace_is_refused(fitted):
-    arrays = fitted._payload()
-    with pytest.raises(ModelFileError, match="trace"):
-        HDP()._restore({**arrays, "hdp.trace": np.zeros((3, 2), np.int64)})
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("trace", np.zeros((3, 2), np.int64)),
+        ("trace", np.zeros((0, 3), np.int64)),
+        ("trace", np.ones((3, 3), np.int64)),  # no sweep of the first chain
+        ("trace", np.full((3, 3), -1)),
+        ("ids", np.zeros(99, np.int64)),
+        ("concentrations", np.array([1.0, np.nan])),
+        ("concentrations", np.ones(3)),
+    ],
+)
+def test_a_damaged_trace_is_refused(fitted, tmp_path, name, array):
+    arrays, manifest = fitted._payload(), fitted._manifest("model")
+    container.save(tmp_path / "m", {**arrays, f"hdp.{name}": array}, manifest)
+    with pytest.raises(ModelFileError, match=name):
+        bayou.load(tmp_path / "m")
+    del arrays[f"hdp.{name}"]
+    container.save(tmp_path / "m", arrays, manifest)
+    with pytest.raises(ModelFileError, match=f"lacks the array hdp.{name}"):
+        bayou.load(tmp_path / "m")
 
 
 def test_odd_corpora():
@@ -208,8 +268,8 @@ def test_odd_corpora():
         ({"gamma": 1e7}, "gamma must be"),
         ({"beta": 0.0}, "beta"),
         ({"discount": 1.0}, "discount"),
-        ({"discount": 0.2, "sampler": "direct"}, "knows no discount"),
-        ({"discount": 0.2, "n_moves": 3}, "no discount"),
+        ({"discount": 0.2, "sampler": "direct"}, "has no discount"),
+        ({"discount": 0.2, "n_moves": 3}, "have no discount"),
         ({"sampler": "gibbs"}, "sampler"),
         ({"n_sweeps": 5, "burn_in": 5}, "burn_in"),
         ({"n_chains": 0}, "n_chains"),
@@ -253,13 +313,13 @@ def test_what_is_kept_of_a_topic_is_its_own(sampler):
         sampler=sampler,
         start="random",
     )
-    p = model._checked_parameters()
-    given = hdp._tokens_of(corpus, p)
-    state = hdp.init(given, p, 1)
+    p = model.resolve()
+    given = chains.make_data(corpus, p.sampler)
+    state = hdp.init(given, p, 1, serial)
     sums: dict[int, np.ndarray] = {}
     for _ in range(p.n_sweeps):
         before = state.n_kept
-        state = hdp.sweep(state, given, p, 1)
+        state = hdp.sweep(state, given, p, 1, serial)
         for slot, name in enumerate(state.ids):
             if name >= 0 and state.n_kept > before:
                 sums[name] = sums.get(name, 0) + state.term_topic[:, slot]

@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,10 +51,10 @@ def test_labels_of_tokens_have_their_posterior(greedy):
     beta, b1, b0 = 0.5, 1.4, 0.9
     counts, own = tiny()
     data = assignments.prepare(counts, assignments.own_labels(own))
-    p = SimpleNamespace(
-        beta=beta, alpha=None, concentration=b1, root_concentration=b0, n_sweeps=10**9, n_kept=1
+    p = labeled_hdp.Settings(
+        concentration=b1, root_concentration=b0, n_sweeps=10**9, first_kept=10**9 - 1
     )
-    prior = training.priors(3, 3, p, boost=0.0, greedy=greedy)
+    prior = training.label_prior(3, 3, None, beta, greedy=greedy)
     state = labeled_hdp.init(data, p, 1, 1)
     chains = (assignments.chain_counts(state.z[0], state.kept[0], data, prior),)
     seen, n = Counter(), 12_000
@@ -68,7 +67,7 @@ def test_labels_of_tokens_have_their_posterior(greedy):
     assert 0.5 * np.abs(found - wanted / wanted.sum()).sum() < 0.025
 
 
-def test_greedy_terms_do_not_know_the_floors_above(corpus):
+def test_greedy_terms_do_not_depend_on_the_upper_level(corpus):
     plain = LabeledLDA(n_sweeps=12, random_state=0).fit(corpus).labels_.term_label
     for settings in ({"n_topics": 2}, {"n_topics": 5, "label_concentration": None}):
         model = StackedHDP(**SHORT, **settings).fit(corpus)

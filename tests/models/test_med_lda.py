@@ -11,7 +11,7 @@ from bayou import Corpus, DataError, MedLDAClassifier, MedLDARegressor, ModelFil
 from bayou.data import FractionalCountsWarning
 from bayou.data.errors import MissingTargetsWarning
 from bayou.data.synthetic import sample_med_lda
-from bayou.inference.margin.chains import member_seed
+from bayou.inference.margin.setup import member_seed
 from bayou.testing.cases import file_bytes
 
 SHORT = {"n_topics": 4, "n_sweeps": 8, "n_kept": 3, "random_state": 0}
@@ -478,7 +478,7 @@ WEIGHTS = [
     (-1.0, "not negative"),
     (np.nan, "finite"),
     (np.zeros(40), "not zero for all"),
-    (np.ones(39), "one number a document, 40 in all; got shape \\(39,\\)"),
+    (np.ones(39), "one number per document, 40 in all; got shape \\(39,\\)"),
     (np.ones((40, 2)), "got shape \\(40, 2\\)"),
     ("heavy", "must be numbers; got 'heavy'"),
     (1e9, "cost times sample_weight must be at most"),

@@ -1,13 +1,18 @@
 """OnlineHDP: what a stream keeps, how many topics it finds, births, deaths, files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from tests.reference.blocks import block_corpus, matched_hellinger
 
 from bayou import Corpus, ModelFileError, OnlineHDP, load
-from bayou.api import topic_stream
+from bayou.api import passes
+from bayou.api.streaming import copy_state
 from bayou.data import container
 from bayou.data.synthetic import sample_lda
+from bayou.data.vocabulary import Vocabulary
 from bayou.inference.hdp import root
 from bayou.models.online_hdp import BIRTHS, HYBRID
 from bayou.testing.cases import file_bytes
@@ -74,6 +79,25 @@ def test_one_slot_tends_to_the_distribution_of_terms():
     np.testing.assert_allclose(model.components_[0], counts / counts.sum(), rtol=1e-3)
 
 
+@pytest.mark.parametrize("batch_size", [50, 100, 1000])
+@EACH
+def test_the_cut_of_a_stream_changes_nothing(inference, batch_size):
+    """In 1, 4, 10 or 240 calls: the same file, the same predictions, the same number of steps."""
+    made = []
+    for n_calls in (1, 4, 10, 240):
+        model = model_of(inference=inference, batch_size=batch_size)
+        for lo, hi in pairwise(np.linspace(0, 240, n_calls + 1).astype(int)):
+            model.partial_fit(CORPUS[lo:hi])
+        made.append(model)
+    assert len({file_bytes(model) for model in made}) == 1
+    assert len({model.transform(CORPUS[:20]).tobytes() for model in made}) == 1
+    assert len({(model.topic_ids_.tobytes(), model.n_topics_interval()) for model in made}) == 1
+    for model in made:
+        assert model.n_iter_ == 240 // batch_size
+        assert model.pending_.n_docs == 240 % batch_size
+        assert (model.state_ is None) == (batch_size > 240)
+
+
 @EACH
 def test_partial_fit_cuts_what_it_is_given_into_batches(inference):
     given = {"inference": inference, "batch_size": 100, "n_docs": 240}
@@ -81,7 +105,56 @@ def test_partial_fit_cuts_what_it_is_given_into_batches(inference):
     for lo in (0, 100, 200):
         piecewise.partial_fit(CORPUS[lo : lo + 100])
     assert file_bytes(at_once) == file_bytes(piecewise)
-    assert at_once.state_.step == 3
+    assert (at_once.state_.step, at_once.pending_.n_docs) == (2, 40)
+
+
+@EACH
+def test_predictions_include_documents_that_wait(inference):
+    """As if the unfinished mini-batch had ended with them; the next call does not start from there."""
+    given = {"inference": inference, "n_docs": 240, "batch_size": 100}
+    waiting = model_of(**given).partial_fit(CORPUS[:130])
+    ended = model_of(**given).partial_fit(CORPUS[:100])
+    before = ended.components_
+    ended.set_params(batch_size=30).partial_fit(CORPUS[100:130])
+    np.testing.assert_array_equal(waiting.components_, ended.components_)
+    np.testing.assert_array_equal(waiting.topic_ids_, ended.topic_ids_)
+    assert waiting.concentrations_ == ended.concentrations_
+    assert (waiting.n_topics_, waiting.n_large_) == (ended.n_topics_, ended.n_large_)
+    assert waiting.n_topics_interval() == ended.n_topics_interval()
+    assert waiting.components_.tobytes() != before.tobytes()
+    at_once = model_of(**given).partial_fit(CORPUS)
+    assert file_bytes(waiting.partial_fit(CORPUS[130:])) == file_bytes(at_once)
+
+
+@EACH
+def test_terms_change_while_documents_wait(inference):
+    """The vocabulary loses terms and gets new ones; documents that wait move with it."""
+    keep = np.delete(np.arange(30), [3, 7])
+    names = [*(CORPUS.vocabulary[v] for v in keep), "new one", "new two", "new three"]
+    model = model_of(inference=inference).partial_fit(CORPUS[:130])
+    state, waiting = copy_state(model.state_), model.pending_
+    gone = model._change_terms(keep, Vocabulary(names))
+    lost = state.scale * state.raw[[3, 7]].sum(axis=0, dtype=np.float64)
+    assert gone == pytest.approx(lost.sum(), rel=1e-6)
+    moved = model.state_
+    np.testing.assert_array_equal(moved.raw[:28], state.raw[keep])
+    assert not moved.raw[28:].any()
+    fewer = moved.topic < state.topic
+    assert (moved.tables[fewer] <= moved.topic[fewer]).all()  # not more tables than tokens
+    np.testing.assert_array_equal(moved.tables[~fewer], state.tables[~fewer])
+    dense = csr_array((waiting.counts, waiting.terms, waiting.indptr), (10, 30)).toarray()
+    later = np.random.default_rng(0).poisson(1.0, (35, 31))
+    expected = OnlineHDP(**model.get_params())
+    expected.partial_fit(
+        Corpus.from_matrix(later, vocabulary=names)
+    )  # another stream of these terms
+    expected.state_, expected.pending_ = copy_state(moved), expected.pending_.none()
+    old = np.hstack([dense[:, keep], np.zeros((10, 3))])
+    expected.partial_fit(Corpus.from_matrix(np.vstack([old, later]), vocabulary=names))
+    model.partial_fit(Corpus.from_matrix(later, vocabulary=names))
+    assert file_bytes(model) == file_bytes(expected)
+    assert model.state_.n_seen == 160
+    assert model.pending_.n_docs == 5
 
 
 @EACH
@@ -201,7 +274,7 @@ def test_bad_parameters_are_refused(params, message):
 
 def test_another_ceiling_needs_another_model():
     model = model_of().partial_fit(CORPUS)
-    with pytest.raises(ValueError, match="n_topics is 3 but this stream has learned 12"):
+    with pytest.raises(ValueError, match="n_topics is 3 but this stream has 12; start another"):
         model.set_params(n_topics=3).partial_fit(CORPUS)
 
 
@@ -209,7 +282,11 @@ DAMAGE = [
     ("ids", np.zeros_like, "impossible numbers"),
     ("n_born", lambda a: np.array(1), "impossible numbers"),
     ("tables", lambda a: -1.0 - a, "impossible numbers"),
-    ("alpha", lambda a: -a, "priors must be positive"),
+    ("alpha", lambda a: -a, "'alpha' is impossible"),
+    ("ids", lambda a: a - 5, "impossible numbers"),
+    ("ids", lambda a: a.astype(np.int32), "does not fit"),
+    ("n_died", lambda a: -1 - a, "'n_died' is impossible"),
+    ("raw", lambda a: a[:, :0], "does not fit"),
     ("tables", lambda a: a[:2], "does not fit"),
 ]
 
@@ -228,9 +305,12 @@ def test_documents_without_words_say_nothing():
     model = OnlineHDP(n_topics=5, batch_size=4, random_state=0).fit(np.zeros((8, 6)))
     assert model.n_topics_ == 1
     assert model.n_topics_interval() == model.n_topics_interval(level=1.0) == (1, 1)
-    words = OnlineHDP(n_topics=5, batch_size=4, random_state=0).partial_fit(np.eye(6) * 3)
+    words = OnlineHDP(n_topics=5, batch_size=6, random_state=0).partial_fit(np.eye(6) * 3)
     before = words.concentrations_[0]
-    words.partial_fit(np.zeros((4, 6)))
+    words.partial_fit(np.zeros((3, 6)))  # they wait
+    assert words.concentrations_[0] == pytest.approx(before, rel=1e-12)
+    words.partial_fit(np.zeros((3, 6)))
+    assert words.state_.step == 2
     assert words.concentrations_[0] == pytest.approx(before, rel=1e-12)
 
 
@@ -243,10 +323,10 @@ def test_the_number_of_planted_topics_does_not_follow_the_ceiling(n_topics):
 
 
 def test_few_documents_are_scored_where_they_are_long(monkeypatch):
-    monkeypatch.setattr(topic_stream, "N_SCORED", (500, 400))
-    some = topic_stream._sample(CORPUS, np.arange(CORPUS.n_docs))
+    monkeypatch.setattr(passes, "N_SCORED", (500, 400))
+    some = passes._sample(CORPUS, np.arange(CORPUS.n_docs))
     assert 1 < some.n_docs < 40
     assert 300 < some.n_tokens <= 400
-    assert topic_stream._sample(CORPUS[:3], np.arange(3)).n_docs == 3
-    monkeypatch.setattr(topic_stream, "N_SCORED", (500, 0))
-    assert topic_stream._sample(CORPUS, np.arange(CORPUS.n_docs)).n_docs == 1
+    assert passes._sample(CORPUS[:3], np.arange(3)).n_docs == 3
+    monkeypatch.setattr(passes, "N_SCORED", (500, 0))
+    assert passes._sample(CORPUS, np.arange(CORPUS.n_docs)).n_docs == 1

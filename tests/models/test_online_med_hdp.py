@@ -79,7 +79,7 @@ def test_it_learns(model, kind):
     base = max(np.unique(y, return_counts=True, axis=0)[1]) / len(y)
     assert model.score(COUNTS, y) > base + 0.1
     assert model.n_topics_ == len(model.topic_ids_) == len(model.components_)
-    assert 0 < model.alpha_.sum() < model._checked_parameters().alpha
+    assert 0 < model.alpha_.sum() < model.resolve().growth.alpha
     assert model.weights_.shape[0] == model.n_topics_
 
 

@@ -17,7 +17,7 @@ from bayou import (
     load,
 )
 from bayou.data import MissingTargetsWarning, container
-from bayou.inference.margin import online_refit, online_state, online_stream
+from bayou.inference.margin import online_refit, online_response, online_state
 from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 
@@ -425,9 +425,9 @@ def test_probabilities_follow_the_last_quarter_of_a_stream():
     state = model.partial_fit(COUNTS, TWO).state_
     n = state.n_scored
     assert n == 160
-    scores, truth = online_stream.latest(state, 1)
+    scores, truth = online_response.latest_scores(state, 1)
     np.testing.assert_array_equal(scores, state.scores[n - 40 : n, :1])
     np.testing.assert_array_equal(truth[:, 0] > 0, TWO[-40:] == "yes")
     turned = state._replace(n_scored=online_state.N_SCORED + 5)
-    scores, _ = online_stream.latest(turned, 1)
+    scores, _ = online_response.latest_scores(turned, 1)
     np.testing.assert_array_equal(scores[-5:], state.scores[:5, :1])

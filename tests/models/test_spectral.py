@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import bayou
 from bayou import (
     LDA,
     Corpus,
@@ -13,7 +14,7 @@ from bayou import (
     StepwiseEM,
     TopicTracker,
 )
-from bayou.data import DoubtWarning
+from bayou.data import DoubtWarning, ModelFileError, container
 from bayou.data.synthetic import sample_lda, sample_mixture
 from bayou.metrics import matched_l1
 from bayou.testing.cases import file_bytes
@@ -71,6 +72,69 @@ def test_a_stream_may_be_cut_anywhere(mode, half_life):
             cut.partial_fit(corpus[lo : lo + size])
         assert file_bytes(cut) == file_bytes(whole)
     assert whole.state_.n_seen == 300
+
+
+def in_pieces(model, corpus, size):
+    for lo in range(0, corpus.n_docs, size):
+        model.partial_fit(corpus[lo : lo + size])
+    return model
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 256, 299])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SpectralLDA(n_topics=3, burn_in=50, reservoir=70, random_state=0),
+        lambda: SpectralLDA(n_topics=3, burn_in=20, half_life=40, random_state=0),
+        lambda: StepwiseEM(n_topics=3, batch_size=32, random_state=0),
+        lambda: StepwiseEM(n_topics=3, batch_size=500, random_state=0),
+    ],
+    ids=["lda", "fading lda", "em", "em before its first mini-batch"],
+)
+def test_other_streams_may_be_cut_anywhere_too(make, size):
+    corpus = CORPUS[:300]
+    whole, cut = make().partial_fit(corpus), in_pieces(make(), corpus, size)
+    assert file_bytes(cut) == file_bytes(whole)
+    np.testing.assert_array_equal(cut.components_, whole.components_)
+
+
+def test_documents_that_wait_count_in_answers_and_survive_a_file(tmp_path):
+    model = StepwiseEM(n_topics=3, batch_size=64, random_state=0).partial_fit(CORPUS[:100])
+    assert (model.state_.n_seen, model.pending_.n_docs) == (64, 36)
+    full = StepwiseEM(n_topics=3, batch_size=64, random_state=0).partial_fit(CORPUS[:64])
+    assert not np.array_equal(model.components_, full.components_)
+    model.save(tmp_path / "model.bayou")
+    back = bayou.load(tmp_path / "model.bayou")
+    np.testing.assert_array_equal(back.components_, model.components_)
+    assert file_bytes(back.partial_fit(CORPUS[100:200])) == file_bytes(
+        model.partial_fit(CORPUS[100:200])
+    )
+    assert not any(name.startswith("pending") for name in full._payload()), "as older files"
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "bad"),
+    [
+        (SpectralLeader, "now.sums.seen", lambda a: a[:, 1:]),
+        (SpectralLeader, "now.sums.cube", lambda a: a[1:]),
+        (SpectralLeader, "now.sums.weight", lambda a: np.array(-1.0)),
+        (SpectralLeader, "pool.terms", lambda a: a + 60),
+        (SpectralLeader, "pool.indptr", lambda a: a[::-1].copy()),
+        (SpectralLDA, "alpha", lambda a: 0.0 * a),
+        (SpectralLDA, "rows", lambda a: a[:-1]),
+        (SpectralLDA, "diagnosis.eigenvalues", lambda a: np.nan * a),
+        (StepwiseEM, "state.totals", lambda a: np.append(0.0, a[1:])),
+        (StepwiseEM, "state.length", lambda a: a - 1e9),
+        (StepwiseEM, "state.known", lambda a: a[1:]),
+    ],
+)
+def test_arrays_of_a_file_that_cannot_be_are_refused(make, name, bad, tmp_path):
+    path = tmp_path / "model.bayou"
+    make(n_topics=3, random_state=0).fit(CORPUS[:200]).save(path)
+    arrays, manifest = container.load(path)
+    container.save(path, {**arrays, name: bad(arrays[name])}, manifest)
+    with pytest.raises(ModelFileError):
+        bayou.load(path)
 
 
 def test_what_a_stream_keeps_does_not_grow():
@@ -192,7 +256,7 @@ def test_em_finds_planted_topics(model):
         ({"mode": "all"}, "mode"),
         ({"weighting": "none"}, "weighting"),
         ({"decomposition": "als"}, "decomposition"),
-        ({"half_life": 10, "mode": "reservoir"}, "does not forget"),
+        ({"half_life": 10, "mode": "reservoir"}, "uniform sample"),
         ({"generation": 10}, "half_life"),
         ({"half_life": 10, "generation": 20, "burn_in": 30}, "at least burn_in"),
         ({"n_polish": -1}, "n_polish"),
@@ -205,7 +269,7 @@ def test_settings_that_cannot_be_meant_are_refused(settings, message):
 
 
 def test_a_stream_keeps_its_number_of_topics():
-    model = StepwiseEM(n_topics=3, random_state=0).partial_fit(CORPUS[:10])
+    model = StepwiseEM(n_topics=3, batch_size=10, random_state=0).partial_fit(CORPUS[:10])
     with pytest.raises(ValueError, match="another number of topics"):
         model.set_params(n_topics=4).partial_fit(CORPUS[:10])
     with pytest.raises(ValueError, match="exponent"):

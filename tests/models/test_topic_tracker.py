@@ -151,10 +151,10 @@ def test_topics_that_are_equal_in_two_slices_are_merged_into_the_larger():
     counts = np.zeros((10, 3))
     counts[:5, 0], counts[:5, 1], counts[5:, 2] = 100.0, 60.0, 80.0
     seen = measured(counts)
-    near, events, gone = lineage.mergers(state, seen, 200.0)
+    near, events, gone = lineage.find_mergers(state, seen, 200.0)
     assert near.tolist() == [1, 0, -1]
     assert not events
-    near, events, gone = lineage.mergers(state._replace(near=near), seen, 200.0)
+    near, events, gone = lineage.find_mergers(state._replace(near=near), seen, 200.0)
     assert [(e.kind, e.id, e.other) for e in events] == [("merged", 1, 0)]
     assert gone == [1]
 
@@ -466,7 +466,7 @@ def test_the_last_topic_sleeps_on(monkeypatch):
         dead = [lineage.Event("dead", int(state.ids[k]), k, 0.5, 0.0, -1, np.nan) for k in every]
         return state.silent + 1, dead, list(every)
 
-    monkeypatch.setattr(lineage, "sleepers", all_die)
+    monkeypatch.setattr(lineage, "find_dormant", all_die)
     model = TopicTracker(n_topics=3, n_sweeps=3, n_spare=0, slice_by=10, random_state=0)
     model.fit(small(40))
     assert len(model.alerts("dead")) == 2
@@ -503,7 +503,7 @@ def test_fixed_topics_stay_beside_free_ones(news):
 
 @pytest.mark.parametrize(
     ("fixed", "error"),
-    [({"a": [1.0, 2.0]}, "one a term"), ({"a": {"q": 1.0}}, "names terms"), ([1], "mapping")],
+    [({"a": [1.0, 2.0]}, "one per term"), ({"a": {"q": 1.0}}, "names terms"), ([1], "mapping")],
 )
 def test_fixed_topics_that_cannot_be_meant(fixed, error):
     with pytest.raises(ValueError, match=error):

@@ -11,7 +11,8 @@ import numpy as np
 from tests.reference import lda
 
 from bayou.inference.lda import documents
-from bayou.inference.margin import gibbs
+from bayou.inference.margin import setup
+from bayou.inference.margin.loss import loss_named
 
 LOSSES = ("hinge", "insensitive", "logistic")
 
@@ -210,15 +211,16 @@ def serial(work, ends, cost=1.0):
 
 
 def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
-    """A chain of `bayou.inference.margin.gibbs` on tokens in the order given."""
-    indptr, terms, rho, _, _, n_terms = corpus
+    """A chain of `bayou.inference.margin.setup` on tokens in the order given."""
+    indptr, terms, rho, alpha, beta, n_terms = corpus
     loss, cost, width, y, variance = task
     tokens = documents.Tokens(np.asarray(indptr, np.int64), np.asarray(terms, np.uint32))
     n_docs = len(indptr) - 1
-    termptr, at = gibbs.index_terms(tokens, n_terms)
-    return gibbs.MarginChain(
+    termptr, at = setup.index_terms(tokens, n_terms)
+    return setup.MarginChain(
         tokens=tokens, ids=np.arange(n_docs, dtype=np.uint64), rho=np.asarray(rho, np.float32),
         termptr=termptr, at=at, cuts=np.linspace(0, n_docs, n_blocks + 1).astype(np.int64),
-        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=gibbs.LOSSES[loss],
-        width=float(width), variance=float(variance), n_terms=n_terms, light=light, exact=exact,
+        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=loss_named(loss),
+        width=float(width), variance=float(variance),
+        prior=setup.MarginPrior(np.asarray(alpha), beta), n_terms=n_terms, light=light, exact=exact,
     )  # fmt: skip

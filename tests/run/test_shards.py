@@ -48,7 +48,7 @@ def test_every_item_is_done_once(sizes, begin, n_threads):
 
 
 def test_large_work_is_spread_over_threads():
-    meet = threading.Barrier(2, timeout=20)
+    meet = threading.Barrier(2, timeout=60)
 
     def work(lo, hi):
         if lo == 0 or hi == 100:  # the first and the last piece wait for each other
@@ -82,19 +82,17 @@ def test_no_items_is_no_call():
 
 
 def test_all_threads_take_pieces_until_there_is_none():
-    """The one that hands out as well: with two threads half of the work is its own."""
-    taken = []
+    """The one that hands out as well: of eight pieces that are done in pairs, four are its own."""
+    taken, meet = [], threading.Barrier(2, timeout=60)
 
     def work(lo, hi):
         taken.append(threading.get_ident())
-        time.sleep(0.01)  # the others come to their turn
+        meet.wait()  # for another thread with another piece
 
     with Workers(2) as workers:
         workers.each(work, np.arange(9) * 10_000_000)
-    counts = sorted(taken.count(one) for one in set(taken))
-    assert sum(counts) == 8
-    assert len(counts) == 2
-    assert counts[0] >= 3
+    assert sorted(taken.count(one) for one in set(taken)) == [4, 4]
+    assert threading.get_ident() in taken
 
 
 def test_what_is_left_is_not_begun_after_an_error():

@@ -109,9 +109,9 @@ def test_documents_of_a_stream_are_drawn_from_their_posterior(greedy):
     lay = cells.lay_out(batch, N_TERMS, N_LABELS)
     terms = np.repeat(batch.pairs.terms, np.diff(lay.entryptr))
     prior = np.zeros(0) if greedy else ALPHA
-    how = cells.SharingSettings(prior.astype(np.float32), True, BURN, N_DRAWS * THIN)
+    how, prior = cells.SharingSettings(True, BURN, N_DRAWS * THIN), prior.astype(np.float32)
     weight = phi[lay.entry_labels, terms].astype(np.float32)
-    _, held = cells.share_tokens(weight, lay, how, (5, 3), Workers(1).each)
+    _, held = cells.share_tokens(weight, lay, prior, how, (5, 3), Workers(1).each)
     drawn = held[THIN - 1 :: THIN, batch.label_ptr[:-1]]
     several = np.diff(batch.label_ptr) > 1  # one label alone is no question
     ties = rng.random((len(drawn) + 1, n_docs))

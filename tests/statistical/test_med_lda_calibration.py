@@ -10,7 +10,8 @@ from scipy import stats
 from scipy.special import expit
 from tests.reference import lda, margin, margin_cases
 
-from bayou.inference.margin import gibbs as parts
+from bayou.inference.margin import gibbs
+from bayou.models.med_lda import sweep_chain
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +38,10 @@ def test_ranks_of_the_truth_are_uniform(light):
         f = margin.zbar_of(z, rho, indptr, len(ALPHA)) @ eta.T
         y = np.where(rng.random(f.shape) < expit(f), 1.0, -1.0)
         task = ("logistic", np.ones(y.shape), 0.0, y, VARIANCE)
-        chain, prior = margin.chain(corpus, task, light=light), parts.Prior(ALPHA, BETA)
-        state, draws = parts.start(chain, prior, seed, margin.serial), []
+        chain = margin.chain(corpus, task, light=light)
+        state, draws = gibbs.start(chain, seed, margin.serial), []
         for step in range(60 + 10 * n_draws):
-            state = parts.sweep(state, chain, prior, seed, margin.serial)
+            sweep_chain(state, chain, seed, step + 1, margin.serial)
             if step >= 60 and step % 10 == 0:
                 draws.append(numbers(state.z, state.eta.astype(float), corpus))
         draws, truth = np.array(draws), np.array(numbers(z, eta, corpus))

@@ -104,7 +104,7 @@ class _TakesAnyWidth(_Sound):
 
 
 class _IgnoresNames(_Sound):
-    def _aligned(self, corpus):
+    def _align(self, corpus):
         counts = corpus.counts[:, : self.n_features_in_]
         counts.resize((corpus.n_docs, self.n_features_in_))
         return Corpus.from_matrix(counts)

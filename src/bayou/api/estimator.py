@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
-from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame, move_columns, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.vocabulary import Vocabulary
 from bayou.run.loop import Callback
 
 E = TypeVar("E", bound="Estimator")
@@ -63,9 +61,6 @@ class Estimator(BaseEstimator):
 
     meets_labels: ClassVar[bool] = False  # whether `partial_fit` takes new labels
 
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-
     # -- input checks --------------------------------------------------------------------------
 
     def _corpus(self, X: Any, *, reset: bool) -> Corpus:
@@ -78,7 +73,7 @@ class Estimator(BaseEstimator):
         ):
             X = Corpus.from_matrix(X)  # scikit-learn would take the columns as they stand
         if isinstance(X, Corpus):
-            corpus = X if reset else self._aligned(X)
+            corpus = X if reset else self._align(X)
             if reset:
                 self.n_features_in_ = corpus.n_terms
                 if hasattr(self, "feature_names_in_"):
@@ -86,16 +81,16 @@ class Estimator(BaseEstimator):
             if corpus.n_docs == 0 or corpus.n_terms == 0:
                 what = "documents" if corpus.n_docs == 0 else "terms"
                 raise DataError(f"the corpus has no {what}; give at least one")
-            return _bounded(corpus)
+            return _check_size(corpus)
         refuse_texts(X, type(self).__name__)
         given = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
         check_non_negative(given, type(self).__name__)
         names = getattr(self, "feature_names_in_", None) if reset else None
-        return _bounded(Corpus.from_matrix(csr_array(given), vocabulary=names))
+        return _check_size(Corpus.from_matrix(csr_array(given), vocabulary=names))
 
-    def _aligned(self, corpus: Corpus) -> Corpus:
+    def _align(self, corpus: Corpus) -> Corpus:
         """The corpus in the columns of this model, by name where both sides have names."""
         mine = self.vocabulary_
         if mine is not None and corpus.vocabulary is not None:
@@ -111,51 +106,14 @@ class Estimator(BaseEstimator):
             )
         return corpus
 
-    def _change_terms(self, keep: NDArray[np.int64], names: Vocabulary) -> float:
-        """Keep the columns ``keep`` in that order, and add one for each further name.
-
-        For models of a stream that have `_with_terms`. Gives the tokens that were counted for the columns
-        that are let go.
-        """
-        self._check_terms_move()
-        gone = self._with_terms(keep, len(names) - len(keep))
-        self._names: Vocabulary | None = names
-        self.n_features_in_ = len(names)
-        self.__dict__.pop("feature_names_in_", None)
-        return gone
-
-    def _with_terms(self, keep: NDArray[np.int64], n_new: int) -> float:
-        """Columns ``keep``, then ``n_new`` that know the prior alone; models of a stream have their own."""
-        raise TypeError(f"{type(self).__name__} does not say how its terms change")
-
-    def _fixed_terms(self) -> str:
-        """Why columns cannot change and what to do, in a sentence; empty where they can."""
-        if type(self)._with_terms is not Estimator._with_terms:
-            return ""
-        name = type(self).__name__
-        return f"the vocabulary of {name} cannot grow; leave out growth (bayou stream --closed)"
-
-    def _check_terms_move(self) -> None:
-        """Refuse to let a vocabulary grow, before anything is learned, where it never will."""
-        if reason := self._fixed_terms():
-            raise DataError(reason)
-
-    def _parameters(self) -> SimpleNamespace:
-        """The fields as a namespace, for functions that know no estimator."""
-        return SimpleNamespace(**{f.name: getattr(self, f.name) for f in self._fields()})
-
     @classmethod
     def _fields(cls) -> tuple[Field[Any], ...]:
         return fields(cls)
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        """The parameters, or an error about the first that cannot be meant; models add their own."""
-        self.check_params()
-        return self._parameters()
-
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed. Models add rules about several at once."""
         params.check(self)
+        self._callbacks()
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once a fit."""
@@ -205,10 +163,6 @@ class Estimator(BaseEstimator):
         for part in self.saved:
             part.unpack(self, arrays)
 
-    def _n_columns(self) -> int:
-        """Number of terms of the arrays; the parts of a file are checked against `n_features_in_`."""
-        return self.n_features_in_
-
     def _manifest(self, kind: str) -> dict[str, Any]:
         kept = {
             f.name: _jsonable(f.name, getattr(self, f.name))
@@ -236,23 +190,21 @@ class Estimator(BaseEstimator):
         if not isinstance(given, dict) or not isinstance(learned, dict) or set(given) - known:
             raise ModelFileError("the model file's parameters are not those of its model")
         model = cls(**given)
-        model.seed_ = _learned(learned, "seed", 0xFFFFFFFF)
-        model.n_features_in_ = _learned(learned, "n_features_in")
-        model.n_iter_ = _learned(learned, "n_iter")
+        model.seed_ = _whole_number(learned, "seed", 0xFFFFFFFF)
+        model.n_features_in_ = _whole_number(learned, "n_features_in")
+        model.n_iter_ = _whole_number(learned, "n_iter")
         model._restore(arrays)
         try:
-            model._checked_parameters()
+            model.check_params()
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
-        if model._n_columns() != model.n_features_in_:
-            raise ModelFileError("the model file's arrays and manifest disagree on the terms")
         names = model.vocabulary_
         if learned.get("frame") and names is not None:
             model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
 
 
-def _learned(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> int:
+def _whole_number(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> int:
     """A whole number that was learned, or an error where the file has something else."""
     value = learned.get(name)
     if type(value) is not int or not 0 <= value <= most:
@@ -263,7 +215,7 @@ def _learned(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> in
     return value
 
 
-def _bounded(corpus: Corpus) -> Corpus:
+def _check_size(corpus: Corpus) -> Corpus:
     """Refuse sums that single precision cannot carry through a fit."""
     if corpus.n_tokens > _MOST_TOKENS:
         raise DataError(

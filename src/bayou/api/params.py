@@ -6,9 +6,13 @@ constraint. Rules about several parameters at once belong to the estimator's `ch
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, TypeVar
+from numbers import Real
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args
 
 from bayou.data import checks
 
@@ -19,11 +23,12 @@ S = TypeVar("S", bound=tuple[Any, ...])
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:
-    """What values of a parameter are allowed, beside None where its type says so."""
+    """The allowed values of a parameter. None is allowed if its annotation says so."""
 
     ge: float | None = None
     gt: float | None = None
     le: float | str | None = None
+    lt: str | None = None
     choices: tuple[Any, ...] | None = None
     also: tuple[Any, ...] = ()
 
@@ -34,6 +39,7 @@ def param(
     ge: float | None = None,
     gt: float | None = None,
     le: float | str | None = None,
+    lt: str | None = None,
     choices: Sequence[Any] | None = None,
     also: Sequence[Any] = (),
     runtime: bool = False,
@@ -51,6 +57,8 @@ def param(
         kernels work in single precision.
     le : float or str, optional
         The largest value, or the name of the parameter that has it. Default for numbers: 1e30.
+    lt : str, optional
+        The name of a parameter that must be larger.
     choices : sequence, optional
         The words that are allowed.
     also : sequence
@@ -60,14 +68,19 @@ def param(
         change a result. `max_time` and callbacks can, by ending training early.
     """
     allowed = None if choices is None else tuple(choices)
-    rule = Constraint(ge=ge, gt=gt, le=le, choices=allowed, also=tuple(also))
+    rule = Constraint(ge=ge, gt=gt, le=le, lt=lt, choices=allowed, also=tuple(also))
     return field(default=default, metadata={_KEY: rule, "runtime": runtime})
 
 
 def settings(kind: type[S], estimator: Any, **resolved: Any) -> S:
-    """The settings of one run: the parameters of an estimator by name, with those that were resolved."""
+    """The settings of one run: the parameters of an estimator by name, with those that were resolved.
+
+    A field with a default may be missing in the estimator.
+    """
+    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
     names = [name for name in kind._fields if name not in resolved]  # type: ignore[attr-defined]
-    return kind(**{name: getattr(estimator, name) for name in names}, **resolved)
+    given = {n: getattr(estimator, n) for n in names if n not in defaults or hasattr(estimator, n)}
+    return kind(**given, **resolved)
 
 
 def is_runtime(one: Field[Any]) -> bool:
@@ -84,7 +97,7 @@ def check(estimator: Any) -> None:
 
 
 def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) -> None:
-    kinds = {kind.strip() for kind in str(one.type).split("|")}
+    kinds = _kinds(one)
     if value is None and "None" in kinds:
         return
     if any(
@@ -93,17 +106,31 @@ def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) 
         return
     if isinstance(value, str) and "str" in kinds and rule.choices is not None:
         return checks.one_of(one.name, value, rule.choices)
-    if "int" in kinds:
-        _check_whole(one.name, rule, value, estimator)
-    elif "float" in kinds:
-        _check_number(one.name, rule, value, estimator)
+    if "float" in kinds or "int" in kinds:
+        check = _check_number if "float" in kinds else _check_whole
+        check(one.name, rule, value, estimator)
+        _check_under(one.name, rule, value, estimator)
     elif rule.choices is not None:
         checks.one_of(one.name, value, rule.choices)
 
 
+def _kinds(one: Field[Any]) -> set[str]:
+    """The names of the types that an annotation allows."""
+    kinds = one.type if isinstance(one.type, str) else _name(one.type)
+    return {kind.strip() for kind in kinds.split("|")}
+
+
+def _name(kind: Any) -> str:
+    options = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    return "|".join("None" if o is NoneType else getattr(o, "__name__", str(o)) for o in options)
+
+
 def _check_whole(name: str, rule: Constraint, value: Any, estimator: Any) -> None:
-    if rule.ge is not None:
-        checks.whole(name, value, int(rule.ge))
+    if rule.ge is None and rule.gt is None and rule.le is None:
+        return
+    least = [math.ceil(rule.ge)] if rule.ge is not None else []
+    least += [math.floor(rule.gt) + 1] if rule.gt is not None else []
+    checks.whole(name, value, max(least, default=-sys.maxsize))
     most = _most(rule, estimator)
     if most is not None and value > most:
         named = f"{rule.le} = {most}" if isinstance(rule.le, str) else f"{most:.0f}"
@@ -117,12 +144,23 @@ def _check_number(name: str, rule: Constraint, value: Any, estimator: Any) -> No
     most = _most(rule, estimator)
     least = -checks.MOST if least is None else least
     checks.number(name, value, least, checks.MOST if most is None else most)
-    if rule.gt is not None and value == rule.gt:
+    if rule.gt is not None and value <= rule.gt:
         raise ValueError(f"{name} must be above {rule.gt:g}; got {value!r}")
 
 
+def _check_under(name: str, rule: Constraint, value: Any, estimator: Any) -> None:
+    most = None if rule.lt is None else _number_of(estimator, rule.lt)
+    if most is not None and value >= most:
+        raise ValueError(f"{name} must be under {rule.lt} = {most}; got {value}")
+
+
 def _most(rule: Constraint, estimator: Any) -> float | None:
-    if isinstance(rule.le, str):
-        found: float | None = getattr(estimator, rule.le)
-        return found
-    return rule.le
+    """The largest value, if there is one."""
+    return _number_of(estimator, rule.le) if isinstance(rule.le, str) else rule.le
+
+
+def _number_of(estimator: Any, name: str) -> float | None:
+    """The value of another parameter; None if it is None, or not a number and refused by itself."""
+    found = getattr(estimator, name)
+    is_number = isinstance(found, Real) and not isinstance(found, bool)
+    return found if is_number else None

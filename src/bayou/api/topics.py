@@ -37,6 +37,7 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
         Topics; rows sum to one [phi].
     alpha_ : float64 array (topics,)
     beta_ : float
+    scores_ : float64 array
     vocabulary_ : Vocabulary or None
     """
 
@@ -61,6 +62,12 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
         """Prior of a topic's terms as used after training."""
         check_is_fitted(self)
         return self.posterior_.beta
+
+    @property
+    def scores_(self) -> NDArray[np.float64]:
+        """Log-likelihood per token of the passes after which it was measured."""
+        check_is_fitted(self)
+        return self.posterior_.scores
 
     @property
     def vocabulary_(self) -> Any:
@@ -122,10 +129,10 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
     def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:
         """Posterior draws of documents' topic proportions.
 
-        Gibbs sampling of each document with the topics held fixed, at their estimate or, where the
-        model has kept draws of the topics (`n_draws`), at each of those in turn, so that what is not
-        known about the topics counts too. After each kept sweep theta_d ~ Dir(n_d + alpha) is drawn.
-        The draws of a document depend on its content and on the seed of the model.
+        Gibbs sampling of each document with the topics fixed at their estimate. If the model has kept draws
+        of the topics (`n_draws`), each of them is used in turn, so that the draws include the uncertainty of
+        the topics. After each kept sweep theta_d ~ Dir(n_d + alpha) is drawn. The draws of a document depend
+        on its content and on the seed of the model.
 
         Returns
         -------
@@ -158,7 +165,7 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
         Returns
         -------
         float64 array (2, documents, topics)
-            Lower and upper ends; ``level`` of the posterior lies between them.
+            Lower and upper ends. The posterior mass between them is ``level``.
         """
         number("level", level, 0.0, 1.0)
         drawn = self.sample(X, n_samples=n_samples, burn_in=burn_in)
@@ -168,8 +175,8 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
     def log_likelihood(self, X: Any) -> float:
         """Log-likelihood per token of held-out documents by document completion.
 
-        Half of each document's tokens, chosen by its content, give its topic proportions; the
-        value is the mean natural logarithm of the probability of the other half. Higher is better.
+        Half of each document's tokens, chosen by its content, give its topic proportions. The value is the
+        mean natural logarithm of the probability of the other half. Higher is better.
         """
         check_is_fitted(self)
         corpus = self._corpus(X, reset=False)

@@ -1,14 +1,15 @@
-"""What a tracker has learned of its slices: alerts, courses of topics, lineage, what was left out."""
+"""Result mixin of trackers: alerts, courses of topics, lineage, slices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.topic_estimator import TopicEstimator
+from bayou.api.estimator import Saved
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.checks import one_of
 from bayou.data.intake import Intake
@@ -17,14 +18,20 @@ from bayou.data.vocabulary import Vocabulary
 from bayou.inference.lda.arrays import F64, I64
 from bayou.inference.tracking import history
 from bayou.inference.tracking.history import Alert, Courses, Slices
-from bayou.inference.tracking.state import TrackerState
-from bayou.results.posterior import Posterior
+from bayou.inference.tracking.state import TrackerState, read_state
+from bayou.results.posterior import Posterior, unpack_vocabulary
+from bayou.run import checkpoint
+
+if TYPE_CHECKING:
+    from bayou.api.topics import Topics as Base
+else:
+    Base = object
 
 KINDS = ("drift", "words", "rise", "fall", "surprise", *history.LINEAGE)
 
 
-class TrackedTopics(TopicEstimator):
-    """An estimator of topics through time, as far as it is read."""
+class Tracked(Base):
+    """Topics through time, from `state_` and the history of the slices. Comes before `Topics`."""
 
     slice_by: int | str | None
     fixed: Mapping[str, Any] | None
@@ -34,15 +41,15 @@ class TrackedTopics(TopicEstimator):
     _intake: Intake
 
     def alerts(self, kind: str | Sequence[str] | None = None, *, since: int = 0) -> list[Alert]:
-        """What changed, in the order of time.
+        """Significant changes and lineage events, in the order of time.
 
         Parameters
         ----------
         kind : str or list of str, optional
             "drift", "words", "rise", "fall", "surprise"; "born", "split", "merged", "dormant", "revived",
-            "dead".
+            "dead". Default: all.
         since : int
-            The first slice to look at.
+            The first slice to include.
         """
         check_is_fitted(self)
         wanted = (kind,) if isinstance(kind, str) else kind
@@ -60,41 +67,41 @@ class TrackedTopics(TopicEstimator):
 
     @property
     def lineage_(self) -> list[Alert]:
-        """Births, splits, merges, sleeps, awakenings and deaths."""
+        """Alerts about births, splits, mergers, dormancy, revivals and deaths of topics."""
         return self.alerts(history.LINEAGE)
 
     @property
     def slices_(self) -> Slices:
-        """One entry a slice: when, how many documents and tokens, late ones, terms, strength."""
+        """One entry per slice: time, documents, tokens, late documents, terms, strength."""
         check_is_fitted(self)
         return self._trail.slices
 
     @property
     def courses_(self) -> Courses:
-        """One entry a topic and slice: share with its interval, drift and what was expected, terms."""
+        """One entry per topic and slice: share with its interval, drift, expected drift, terms."""
         check_is_fitted(self)
         return self._trail.courses
 
     @property
     def topic_ids_(self) -> I64:
-        """The permanent number of each row of `components_`."""
+        """The permanent id of each row of `components_`."""
         check_is_fitted(self)
         return self.state_.ids.copy()
 
     @property
     def topic_shares_(self) -> F64:
-        """Share of the words of each row of `components_` in the last slice that had any, as its course."""
+        """Share of each row of `components_` in the last slice that had tokens, as in `courses_`."""
         check_is_fitted(self)
         return np.array([self._trail.last_share(i) for i in self.state_.ids.tolist()])
 
     @property
     def dropped_(self) -> DroppedTerms:
-        """What the vocabulary has left out."""
+        """Terms and tokens that the vocabulary has left out."""
         return self._terms.dropped
 
     @property
     def topic_names_(self) -> dict[int, str]:
-        """Names of the fixed topics by their permanent numbers."""
+        """Names of the fixed topics by their permanent ids."""
         return dict(enumerate(self.fixed or {}))
 
     @property
@@ -104,7 +111,7 @@ class TrackedTopics(TopicEstimator):
 
     @property
     def slice_names_(self) -> list[str]:
-        """What the slices are called."""
+        """Names of the slices."""
         check_is_fitted(self)
         width = parse_width(self.slice_by)
         both = zip(self.slices_.start.tolist(), self.slices_.end.tolist(), strict=True)
@@ -135,10 +142,29 @@ class TrackedTopics(TopicEstimator):
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
-        """The topics as the last slice has left them; one that it had no tokens of is its memory."""
+        """The topics after the last slice. A topic without tokens in it is its memory."""
         check_is_fitted(self)
         s = self.state_
         return Posterior(
             rows=s.rows, alpha=s.alpha, beta=s.beta, topic_tokens=s.tokens, scores=np.zeros(0),
             score_steps=np.zeros(0, np.int64), vocabulary=self._terms.names,
         )  # fmt: skip
+
+
+def _pack(model: Any) -> dict[str, NDArray[Any]]:
+    out = checkpoint.arrays_of(model.state_)
+    for part in (model._terms, model._trail, model._intake):
+        out |= part.arrays()
+    return out
+
+
+def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    model._begin()
+    state = read_state(arrays, model.n_features_in_)
+    model._terms.names = unpack_vocabulary(arrays.get("vocabulary"), len(state.memory))
+    for part in (model._terms, model._trail, model._intake):
+        part.restore(arrays)
+    model.state_ = state
+
+
+TRACKED = Saved(_pack, _unpack)

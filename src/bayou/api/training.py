@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -42,7 +43,9 @@ class Training:
         step: Step[S],
         *,
         dims: Mapping[str, int] | None = None,
+        check: Callable[[S], None] | None = None,
         final: bool = True,
+        count_init: bool = False,
     ) -> S:
         """Repeat ``step`` until it returns no `Info`, a callback stops it, or the time is up.
 
@@ -56,18 +59,43 @@ class Training:
             Gives the next state and an `Info` about it, or the state and None at the end.
         dims : mapping, optional
             Sizes of dimensions that the arrays of a checkpoint must have.
+        check : callable, optional
+            Refuses a state of a checkpoint for what its declared arrays cannot express.
         final : bool
             Whether this is the run that users see. Others have no checkpoint and no callbacks.
+        count_init : bool
+            Whether the time of ``init`` counts towards the time limit.
         """
+        started = time.monotonic()
+        state = self.first(kind, init, dims=dims, check=check, final=final)
+        spent = time.monotonic() - started if count_init else 0.0
+        return self.repeat(state, step, final=final, spent=spent)
+
+    def first(
+        self,
+        kind: type[S],
+        init: Callable[[], S],
+        *,
+        dims: Mapping[str, int] | None = None,
+        check: Callable[[S], None] | None = None,
+        final: bool = True,
+    ) -> S:
+        """The state to start from: that of the checkpoint, or a new one. For parameters see `run`."""
+        state = self._saver.read(kind, dims) if final else None
+        if state is not None and check is not None:
+            check(state)
+        return init() if state is None else state
+
+    def repeat(self, state: S, step: Step[S], *, final: bool = True, spent: float = 0.0) -> S:
+        """Repeat ``step`` from a state; ``spent`` seconds of the time limit are used already."""
         saver = self._saver if final else checkpoints.Saver()
-        state = saver.read(kind, dims)
         return loop.run(
-            init() if state is None else state,
+            state,
             step,
             callbacks=self._callbacks if final else (),
             after=saver.after,
             stopped=saver.save_on_stop,
-            max_time=self.max_time,
+            max_time=None if self.max_time is None else self.max_time - spent,
         )
 
 

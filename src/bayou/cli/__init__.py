@@ -1,7 +1,7 @@
-"""The command line, ``bayou``: one file a verb; a verb parses, calls and prints.
+"""The command line, ``bayou``: one file per verb.
 
-Results go to standard output; progress and errors go to standard error. Exit codes: 0 done, 1 the
-data is at fault, 2 the command line is, 3 the model file is, 130 interrupted.
+Results go to standard output; progress and errors go to standard error. Exit codes: 0 success, 1 error in the
+data, 2 error in the command line, 3 error in the model file, 130 interrupted.
 """
 
 from pathlib import Path
@@ -16,13 +16,13 @@ from bayou.cli.doctor import doctor
 from bayou.cli.evaluate import evaluate
 from bayou.cli.explain import explain
 from bayou.cli.fit import fit
-from bayou.cli.ingest import stream_
 from bayou.cli.inspect import inspect
 from bayou.cli.labels import labels
 from bayou.cli.models import models
 from bayou.cli.predict import predict
 from bayou.cli.report import report
 from bayou.cli.shell import Shell
+from bayou.cli.stream import stream
 from bayou.cli.topics import topics
 from bayou.cli.track import track
 from bayou.cli.update import update
@@ -50,25 +50,27 @@ def _main(
     ctx: typer.Context,
     config_file: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE", help="Options from here, not from bayou.toml."),
+        typer.Option(
+            "--config", metavar="FILE", help="Read options from this file instead of bayou.toml."
+        ),
     ] = None,
-    verbose: Annotated[  # looked up before anything is parsed, by `Session.verbose`
-        bool, typer.Option("--verbose", "-v", help="Show where an error came from.")
+    verbose: Annotated[  # read by `Session.verbose`, before parsing
+        bool, typer.Option("--verbose", "-v", help="Print tracebacks of errors.")
     ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
     """Topic models that learn from labels and from streams.
 
-    Results go to standard output, everything else to standard error. Options may
-    stand in bayou.toml and in the environment too (BAYOU_SEED, BAYOU_FIT_MODEL).
+    Results go to standard output, everything else to standard error. Options can
+    also be given in bayou.toml and in the environment (BAYOU_SEED, BAYOU_FIT_MODEL).
     """
     if {"--help", "-h"} & set(ctx.obj.args):
-        return  # a broken bayou.toml must not hide the manual
+        return  # a broken bayou.toml must not hide the help
     verbs = ctx.command.commands  # type: ignore[attr-defined]
     defaults = config.load(config_file, verbs)
     ctx.default_map = {**defaults.options}
@@ -76,9 +78,9 @@ def _main(
 
 
 for _panel, _verbs in {
-    "Begin": (demo, fit, report, track),
-    "Use a model": (predict, explain, topics, evaluate, update, stream_, labels),
-    "Look around": (models, inspect, doctor),
+    "Start": (demo, fit, report, track),
+    "Use a model": (predict, explain, topics, evaluate, update, stream, labels),
+    "Inspect": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:
-        app.command(_verb.__name__.rstrip("_"), rich_help_panel=_panel)(_verb)
+        app.command(_verb.__name__, rich_help_panel=_panel)(_verb)

@@ -1,4 +1,4 @@
-"""``builtin:docstrings`` in place of a file: the corpus that is on every user's disk; ``builtin:news``."""
+"""Built-in documents in place of a file: ``builtin:docstrings`` and ``builtin:news``."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NAMES = ("docstrings", "docstrings/train", "docstrings/test", "news")
 NEWS = "news"
 
 
-def meant(path: str) -> bool:
-    """Whether this is the name of a built-in corpus and not of a file; a wrong one is a usage error."""
+def is_builtin(path: str) -> bool:
+    """Whether this names a built-in corpus, not a file; an unknown one is a usage error."""
     if not path.startswith(PREFIX):
         return False
     name = path.removeprefix(PREFIX)
     if name not in NAMES:
         known = ", ".join(PREFIX + n for n in NAMES)
         raise typer.BadParameter(
-            f"there is no {path} (there are: {known}){did_you_mean(name, NAMES)}",
+            f"there is no {path}; known are {known}{did_you_mean(name, NAMES)}",
             param_hint="FILE",
         )
     return True
@@ -31,7 +31,7 @@ def meant(path: str) -> bool:
 def records(path: str) -> Iterator[LocatedRecord]:
     """The documents: ``id``, ``text``, ``package``, ``parameters``, ``n_parameters``, ``split``.
 
-    Those of the news are ``id``, ``text`` and ``date``; its words are made up, and so are its events.
+    Fields of the news are ``id``, ``text`` and ``date``; its words and events are synthetic.
     """
     if path == PREFIX + NEWS:
         yield from _news()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from bayou.data.errors import did_you_mean
-from bayou.registry import MODELS, PAPERS, Model, find_class
+from bayou.registry import MODELS, PAPERS, ModelEntry, find_class
 
 if TYPE_CHECKING:
     from bayou.api.estimator import Estimator
@@ -96,7 +96,7 @@ def class_name(name: str) -> str:
     return known[name]
 
 
-def entry(name: str) -> Model:
+def entry(name: str) -> ModelEntry:
     """What the registry says about a model."""
     return MODELS[class_name(name)]
 

@@ -1,6 +1,6 @@
-"""Where options come from when they are not flags: the environment, then ``bayou.toml``.
+"""Options from the environment and from ``bayou.toml``.
 
-A flag wins over ``BAYOU_FIT_SEED``, that over ``BAYOU_SEED``, that over the table ``[fit]`` of the file.
+Order of precedence: flag, ``BAYOU_FIT_SEED``, ``BAYOU_SEED``, the table ``[fit]`` of the file.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bayou.data.errors import did_you_mean
 FILE = "bayou.toml"
 _HINT = "--config"
 _PREFIX = "BAYOU"
-# One value for every verb would be a trap here: fit's output is not predict's.
-_OWN_ONLY = ("output", "report", "checkpoint_dir", "resume", "dry_run", "set")
+# These have no variable for all verbs: the output of fit is not the output of predict.
+_PER_VERB = ("output", "report", "checkpoint_dir", "resume", "dry_run", "set")
 
 
 class Defaults(NamedTuple):
-    """What every verb starts from: its options, and its table of hyper-parameters."""
+    """Defaults of every verb: its options, and its table of parameters."""
 
     options: dict[str, dict[str, Any]]
     settings: dict[str, dict[str, Any]]
@@ -32,9 +32,9 @@ class Defaults(NamedTuple):
 def load(
     path: Path | None, verbs: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> Defaults:
-    """Read a configuration file (None: ``bayou.toml`` here, if there is one) and the environment.
+    """Read a configuration file (None: ``./bayou.toml``, if it exists) and the environment.
 
-    ``verbs`` are the commands by name; what they have no option for is refused.
+    ``verbs`` are the commands by name; unknown options are refused.
     """
     named = path or environ.get(f"{_PREFIX}_CONFIG")
     out = Defaults({}, {})
@@ -53,10 +53,10 @@ def load(
 
 
 def _file_into(out: Defaults, source: Path, verbs: Mapping[str, Any]) -> None:
-    for verb, table in _parsed(source).items():
+    for verb, table in _read_toml(source).items():
         if verb not in verbs or not isinstance(table, dict):
             raise typer.BadParameter(
-                f"{source}: {verb!r} is no verb with a table of options{did_you_mean(verb, verbs)}",
+                f"{source}: {verb!r} is not a verb with a table of options{did_you_mean(verb, verbs)}",
                 param_hint=_HINT,
             )
         out.settings[verb] = _settings(source, verb, table.pop("set", {}))
@@ -65,13 +65,13 @@ def _file_into(out: Defaults, source: Path, verbs: Mapping[str, Any]) -> None:
 
 def _from_environment(environ: Mapping[str, str], verb: str, flag: str) -> str | None:
     own = environ.get(f"{_PREFIX}_{verb}_{flag}".upper())
-    if own is not None or flag in _OWN_ONLY:
+    if own is not None or flag in _PER_VERB:
         return own
     return environ.get(f"{_PREFIX}_{flag}".upper())
 
 
 def _flags(command: Any) -> dict[str, str]:
-    """Long flags with underscores, and the names their values are passed under."""
+    """Long flags with underscores, and the names of their parameters."""
     return {
         spelling.removeprefix("--").replace("-", "_"): p.name
         for p in command.params
@@ -81,7 +81,7 @@ def _flags(command: Any) -> dict[str, str]:
     }
 
 
-def _parsed(source: Path) -> dict[str, Any]:
+def _read_toml(source: Path) -> dict[str, Any]:
     try:
         with source.open("rb") as file:
             return tomllib.load(file)

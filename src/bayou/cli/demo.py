@@ -1,4 +1,4 @@
-"""``bayou demo``: topics of the documentation that is on every user's disk."""
+"""``bayou demo``: topics of the documentation of the installed libraries."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 
 _N_WORDS = 9
 _N_PACKAGES = 2
-_MIN_DOCS = 15  # a sub-package's average over fewer documents says little
+_MIN_DOCS = 15  # per sub-package, for its average to be meaningful
 
 
 def demo(
     topics: Annotated[
         int,
-        typer.Option(
-            "--topics", "-k", min=2, max=1000, metavar="N", help="How many topics to find."
-        ),
+        typer.Option("--topics", "-k", min=2, max=1000, metavar="N", help="Number of topics."),
     ] = 20,
     output: Annotated[
         Path,
@@ -39,13 +37,13 @@ def demo(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to save the model; a report is put beside.",
+            help="Where to save the model; the report is written beside it.",
         ),
     ] = Path("bayou-demo.bayou"),
     seed: options.Seed = 0,
     threads: options.Threads = None,
 ) -> None:
-    """Fit topics to the documentation of the installed Python libraries and show them.
+    """Fit topics to the documentation of the installed Python libraries and print them.
 
     Nothing is downloaded: the text is read from the source files of Python,
     NumPy, SciPy and scikit-learn on this machine.
@@ -80,7 +78,7 @@ def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[s
     _print_score(out, model, one_topic, test)
     model.save(output)
     if not np.array_equal(bayou.load(output).transform(test), model.transform(test)):
-        raise ModelFileError(f"{output} gives other topics than the model that was saved in it")
+        raise ModelFileError(f"{output} does not give the topics of the model that was saved")
     out.print(f"Saved to {output} and loaded again: the same topics for every test document.")
     _write_report(out, err, model.estimator_, test, output.with_suffix(".html"))
     seconds = time.perf_counter() - started
@@ -88,7 +86,7 @@ def _run(out: Console, err: Console, topics: int, output: Path, settings: dict[s
 
 
 def _write_report(out: Console, err: Console, model: Any, test: Corpus, path: Path) -> None:
-    """The report, with sub-packages as labels; without its extra, one line that says how to get it."""
+    """Write the report, with sub-packages as labels; without its extra, print how to install it."""
     from bayou import report
     from bayou.datasets import iter_docstrings, load_docstrings
 
@@ -115,8 +113,7 @@ def _print_corpus(out: Console, train: Corpus, test: Corpus) -> None:
     named = ", ".join(f"{name} {version}" for name, version in versions().items())
     out.print(f"Documentation of {named}")
     out.print(
-        f"{train.n_docs:,} documents to learn from, {test.n_docs:,} held out, "
-        f"{train.n_terms:,} terms\n"
+        f"{train.n_docs:,} training documents, {test.n_docs:,} held out, {train.n_terms:,} terms\n"
     )
 
 
@@ -135,7 +132,7 @@ def _print_topics(out: Console, model: Any, train: Corpus) -> None:
     table.add_column("topic", justify="right")
     table.add_column("share", justify="right")
     table.add_column("terms", ratio=1)
-    table.add_column("most about (its share there)", max_width=32)
+    table.add_column("largest in (share there)", max_width=32)
     for k in (-prevalence).argsort(kind="stable"):
         most = sorted(((average[k], name) for name, average in averages.items()), reverse=True)
         about = "\n".join(f"{name} {share:.0%}" for share, name in most[:_N_PACKAGES])
@@ -146,16 +143,16 @@ def _print_topics(out: Console, model: Any, train: Corpus) -> None:
 def _print_score(out: Console, model: Any, one_topic: Any, test: Corpus) -> None:
     out.print(
         "\nHeld-out documents, one half of each predicted from the other: "
-        f"{model.log_likelihood(test):.3f} log-likelihood a token, "
-        f"perplexity {model.perplexity(test):,.0f} "
-        f"(with one topic for all {one_topic.perplexity(test):,.0f})"
+        f"log-likelihood {model.log_likelihood(test):.3f} per token. "
+        f"Held-out perplexity is {model.perplexity(test):,.0f}; "
+        f"the one-topic baseline is {one_topic.perplexity(test):,.0f}."
     )
 
 
 def average_shares(
     shares: NDArray[np.floating[Any]], packages: Sequence[str]
 ) -> Mapping[str, NDArray[np.floating[Any]]]:
-    """Return the average topic shares of the documents of each sub-package that is large enough."""
+    """The average topic shares of each sub-package with enough documents."""
     rows: dict[str, list[int]] = defaultdict(list)
     for d, name in enumerate(packages):
         rows[name].append(d)

@@ -1,4 +1,4 @@
-"""``bayou doctor``: is everything in place on this machine?"""
+"""``bayou doctor``: checks the installation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
 def doctor(as_json: options.AsJson = False) -> None:
     """Check versions, the folders for compiled code, threads and optional packages.
 
-    Leaves with code 1 if something that bayou needs does not work.
+    Exits with code 1 if something that bayou needs does not work.
     """
     findings = list(_findings())
     for finding in findings:
@@ -80,7 +80,7 @@ def _findings() -> Iterator[Finding]:
 
 
 def _compiled_folder() -> Finding:
-    """Where Numba keeps compiled code: a folder that was named, beside the sources, or the user's."""
+    """Where Numba keeps compiled code: NUMBA_CACHE_DIR, beside the sources, or the user's cache."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     beside = Path(bayou.__file__).parent / "kernels" / "__pycache__"
     if named:
@@ -94,14 +94,14 @@ def _folder(what: str, folder: Path) -> Finding:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return Finding(what, True, f"{folder} can be written to")
+            return Finding(what, True, f"{folder} is writable")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        return Finding(what, False, f"{folder}: {reason}; set NUMBA_CACHE_DIR to a folder of yours")
+        return Finding(what, False, f"{folder}: {reason}; set NUMBA_CACHE_DIR to a writable folder")
 
 
 def _trial() -> Finding:
-    """Fit something small; the first time this compiles the inner loops."""
+    """Fit a small model; the first time this compiles the inner loops."""
     from bayou.data.synthetic import sample_lda
 
     corpus, _ = sample_lda(n_docs=50, n_topics=2, n_terms=20, seed=0)

@@ -1,4 +1,4 @@
-"""Documents of a file as the verbs need them: a corpus, or batch after batch."""
+"""Reads documents of a file: all as a corpus, or batch by batch."""
 
 from __future__ import annotations
 
@@ -39,53 +39,53 @@ class Source(NamedTuple):
     encoding_errors: str = "strict"
     max_line_bytes: int = MAX_LINE_BYTES
     label_separator: str | None = None
-    usual: Mapping[str, str] | None = None  # columns to look for first where none is named
-    n_before: int = 0  # documents that came earlier, from another file: numbers go on behind them
+    usual: Mapping[str, str] | None = None  # columns to try first where none is named
+    n_before: int = 0  # documents of earlier files: numbering continues after them
 
     @property
-    def once(self) -> bool:
-        """Whether what was read is gone: standard input, a pipe."""
+    def is_read_once(self) -> bool:
+        """Whether it can be read only once: standard input, a pipe."""
         return (
-            not builtin.meant(self.path)
+            not builtin.is_builtin(self.path)
             and not os.path.isfile(self.path)
             and not os.path.isdir(self.path)
         )
 
 
 class Batch(NamedTuple):
-    """Some documents, one after the other."""
+    """Some consecutive documents."""
 
     ids: list[str | int]
     texts: list[str]
-    labels: list[Any] | None = None  # as they stand in the file; None: no document has the field
+    labels: list[Any] | None = None  # as they are in the file; None: no document has the field
     targets: list[float] | None = None
     times: list[Any] | None = None
-    n_undated: int = 0  # where dates were looked for
+    n_undated: int = 0  # documents without a date
 
 
 def texts_only(text: str | None, id: str | None = "") -> Columns:
-    """Columns of verbs that look at nothing but the text and the name of a document."""
+    """Columns of verbs that read only the text and the id."""
     from bayou.data.table import Columns
 
     return Columns(text=text or "text", label="", target="", time="", id=id)
 
 
 def check_there(path: str) -> None:
-    """Miss a file before seconds are spent on loading what would read it."""
-    if path != STDIN and not builtin.meant(path):
+    """Refuse a missing file before the slow imports."""
+    if path != STDIN and not builtin.is_builtin(path):
         os.stat(path)
 
 
 def form_of(source: Source) -> str:
-    """The format: as given, told by the name, or JSONL."""
+    """The format: as given, by the file name, or JSONL."""
     form = source.format
     if form is not None and form not in _FORMATS:
         raise typer.BadParameter(
-            f"{form!r} is none of {', '.join(_FORMATS)}", param_hint="--format"
+            f"{form!r} is not one of {', '.join(_FORMATS)}", param_hint="--format"
         )
     if form is not None or source.path == STDIN:
         return form or "jsonl"
-    check_there(source.path)  # so that a missing file is told from a strange name
+    check_there(source.path)  # a missing file is not an unknown format
     try:
         form = format_of(source.path, None)
     except DataError:
@@ -100,15 +100,15 @@ def form_of(source: Source) -> str:
 
 
 def _check_json(path: str) -> None:
-    """A file whose name tells nothing must at least begin like JSON."""
+    """Refuse a file of unknown format that does not start like JSON."""
     if not os.path.isfile(path):
-        return  # what comes through a pipe can be looked at only once
+        return  # a pipe can be read only once
     with reading(path) as file:
         head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
     if head and not head.startswith((b"{", b"[")):
         raise DataError(
-            f"{path} is not JSON lines, and its name does not tell what it is; save it as CSV, pass "
-            f"--format ({', '.join(_FORMATS)}), or put texts into a folder, a file each"
+            f"{path} is not JSON lines, and its name gives no format; save it as CSV, pass --format "
+            f"({', '.join(_FORMATS)}), or put each text into a file of a folder"
         )
 
 
@@ -119,24 +119,24 @@ def _table(source: Source) -> Table:
 
 
 def texts(source: Source, table: Table) -> Iterator[str]:
-    """The texts of a file, one after the other; what is beside them goes to the table."""
+    """The texts of a file; the other columns go to the table."""
     options = check_options(source.encoding_errors, source.max_line_bytes)
-    if builtin.meant(source.path):
+    if builtin.is_builtin(source.path):
         return table.texts(builtin.records(source.path))
     form = form_of(source)
     found = table.texts(iter_located_records(source.path, form, options))
-    return _hinted(found) if source.path == STDIN and source.format is None else found
+    return _with_hint(found) if source.path == STDIN and source.format is None else found
 
 
-def _hinted(texts: Iterator[str]) -> Iterator[str]:
-    """Texts of standard input, which are JSON lines unless told otherwise; who sends a table is told so."""
-    begun = False
+def _with_hint(texts: Iterator[str]) -> Iterator[str]:
+    """Texts of standard input; an error at its start mentions --format, since it may be a table."""
+    has_begun = False
     try:
         for text in texts:
-            begun = True
+            has_begun = True
             yield text
     except DataError as error:
-        if begun or "JSON" not in str(error):
+        if has_begun or "JSON" not in str(error):
             raise
         raise DataError(
             f"{error}; standard input is read as JSON lines: give --format csv (or tsv) for a table"
@@ -146,9 +146,9 @@ def _hinted(texts: Iterator[str]) -> Iterator[str]:
 def read_corpus(
     source: Source, vectorizer: Vectorizer, *, keep_texts: bool = False
 ) -> tuple[Corpus, list[str]]:
-    """All documents as counts, with what is beside them; and their texts, if they are to be kept.
+    """All documents as counts with their other columns; and their texts, with ``keep_texts``.
 
-    A vectoriser that is not fitted yet will be.
+    Fits the vectorizer if it is not fitted.
     """
     from bayou.data.corpus import Corpus
 
@@ -160,11 +160,11 @@ def read_corpus(
                 kept.append(text)
             yield text
 
-    fitted = hasattr(vectorizer, "vocabulary_")
-    counts = vectorizer.transform(each()) if fitted else vectorizer.fit_transform(each())
+    is_fitted = hasattr(vectorizer, "vocabulary_")
+    counts = vectorizer.transform(each()) if is_fitted else vectorizer.fit_transform(each())
     name = describe(source.path)
     if not counts.shape[0]:
-        raise DataError(f"{name}: there are no documents in it; check the file")
+        raise DataError(f"{name}: contains no documents; check the file")
     try:
         fields = table.fields()
         return Corpus.from_matrix(counts, vocabulary=vectorizer.vocabulary_, **fields), kept
@@ -175,7 +175,7 @@ def read_corpus(
 def flags(source: Source) -> list[str]:
     """The options that another verb needs to read the same documents."""
     columns = source.columns
-    told = {
+    given = {
         "--text": columns.text if columns.text != "text" else None,
         "--label": columns.label,
         "--target": columns.target,
@@ -184,33 +184,33 @@ def flags(source: Source) -> list[str]:
         "--encoding-errors": source.encoding_errors if source.encoding_errors != "strict" else None,
         "--max-line-bytes": source.max_line_bytes if source.max_line_bytes != MAX_LINE else None,
     }
-    return [word for flag, value in told.items() if value for word in (flag, str(value))]
+    return [word for flag, value in given.items() if value for word in (flag, str(value))]
 
 
 def batches(source: Source, size: int, skip: int = 0, first: int | None = None) -> Iterator[Batch]:
-    """Documents ``size`` at a time, after ``skip`` of them; without names they are numbered.
+    """Documents after the first ``skip``, ``size`` per batch; documents without an id are numbered.
 
-    ``first`` is how many come at the first time, if not ``size``.
+    ``first`` is the size of the first batch. Default: ``size``.
     """
     table = _table(source)
     stream = texts(source, table)
     at = 0
     for _ in islice(stream, skip):
         at += 1
-        _forget(table)
-    empty = at == 0
+        _clear(table)
+    is_empty = at == 0
     while some := list(islice(stream, first or size)):
         first = None
         found = {name: list(values) for name, values in table.fields().items()}
-        _forget(table)
+        _clear(table)
         number = source.n_before + at + 1
         ids = found.get("ids") or list(range(number, number + len(some)))
         times = found.get("times")
-        beside = (found.get("labels"), found.get("targets"), times)
-        yield Batch(ids, some, *beside, _n_undated(times or [None] * len(some)))
-        at, empty = at + len(some), False
-    if empty:
-        raise DataError(f"{describe(source.path)}: there are no documents in it; check the file")
+        others = (found.get("labels"), found.get("targets"), times)
+        yield Batch(ids, some, *others, _n_undated(times or [None] * len(some)))
+        at, is_empty = at + len(some), False
+    if is_empty:
+        raise DataError(f"{describe(source.path)}: contains no documents; check the file")
 
 
 def _n_undated(times: Sequence[Any]) -> int:
@@ -219,13 +219,13 @@ def _n_undated(times: Sequence[Any]) -> int:
     return sum(time is None or bool(isnat(time)) for time in times)
 
 
-def _forget(table: Table) -> None:
+def _clear(table: Table) -> None:
     for values in table.values.values():
         values.clear()
 
 
 def title_of(file: str) -> str:
-    """What a report on these documents is called."""
-    if builtin.meant(file):
+    """Title of a report on these documents."""
+    if builtin.is_builtin(file):
         return file.removeprefix(builtin.PREFIX).partition("/")[0]
     return Path(file.removesuffix(".gz")).stem

@@ -1,4 +1,4 @@
-"""``bayou explain``: which words of a text gave it which topics, or its class."""
+"""``bayou explain``: which words of a text contribute to its topics, class or number."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import answers, documents, model_file, options, output, remembered
-from bayou.cli.answers import short
-from bayou.cli.voice import Voice
+from bayou.cli import documents, model_file, options, output, predictions
+from bayou.cli.predictions import as_decimal
 
 if TYPE_CHECKING:
     from bayou.results.explanation import Explanation
@@ -17,12 +16,15 @@ if TYPE_CHECKING:
 
 _SIZE = 100
 _TOPICS = 3
-_WORDS = 3  # that a topic is called by
+_WORDS = 3  # in the name of a topic
 
 
+@options.with_groups
 def explain(
     model: options.Model,
     file: options.File,
+    input: options.NamedInput,
+    run: options.Run,
     out: options.Output = "-",
     top: Annotated[
         int | None,
@@ -30,47 +32,37 @@ def explain(
             "--top",
             min=1,
             metavar="N",
-            help="Topics to explain; else 3. Or classes; else those given.",
+            help="Topics (default: 3) or classes (default: those predicted) to explain.",
         ),
     ] = None,
-    text: options.TextAgain = None,
-    id: options.Id = None,
-    format: options.Format = None,
-    encoding_errors: options.EncodingErrors = "strict",
-    max_line_bytes: options.MaxLineBytes = documents.MAX_LINE,
-    threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
-    """Say which words of a text gave it which topics, class or number.
+    """Show how much each word of a text contributes to its topics, class or number.
 
-    Every known word gets the probability of each topic and the part of the
-    document's share that comes from it; with the prior's part the parts add up
-    to the shares that predict gives. Of a supervised model the score of what it
-    predicts is explained instead: what its words add to it, and its topics.
+    Every known word gets the probability of each topic and its part of the
+    document's share. With the part of the prior, the parts sum to the shares
+    that predict writes. For a supervised model the score of the prediction is
+    explained instead: the parts of words and of topics.
 
     Example: echo '{"text": "..."}' | bayou explain reviews.bayou -
     """
-    voice = Voice(quiet, verbose)
-    learned = model_file.load_text_model(model, threads)
-    columns = documents.texts_only(text, id)
-    source = documents.Source(file, columns, format, encoding_errors, max_line_bytes)
-    source = remembered.beside(learned, source, text)
+    messages = run.messages()
+    text_model = model_file.load_text_model(model, run.threads)
+    source = input.source(file, documents.texts_only(input.text, input.id), text_model)
     n_docs = 0
     with output.writing(out, [file, model]) as writer:
         for batch in documents.batches(source, _SIZE):
-            writer.write(_rows(learned, batch, top, writer.tabular))
+            writer.write(_rows(text_model, batch, top, writer.tabular))
             n_docs += len(batch.ids)
-            voice.detail(f"{n_docs:,} documents")
+            messages.detail(f"{n_docs:,} documents")
 
 
 def _rows(
     model: TextModel, batch: documents.Batch, top: int | None, tabular: bool
 ) -> list[dict[str, Any]]:
-    kind, found = answers.kind_of(model), model.explain(batch.texts)
+    kind, found = predictions.kind_of(model), model.explain(batch.texts)
     rows: list[dict[str, Any]] = []
     if kind is None:
-        numbers = answers.topic_numbers(model)
+        numbers = predictions.topic_numbers(model)
         for name, one in zip(batch.ids, found, strict=True):
             row = _row(name, one, numbers, _TOPICS if top is None else top)
             rows += _flat(row) if tabular else [row]
@@ -79,19 +71,22 @@ def _rows(
     for name, one, tokens in zip(
         batch.ids, found, model.vectorizer_.tokens(batch.texts), strict=True
     ):
-        told = [answers.explained(one, side, words) for side in answers.sides(kind, one, top)]
+        scores = [
+            predictions.explain_score(one, side, words)
+            for side in predictions.sides(kind, one, top)
+        ]
         if tabular:
-            rows += _flat_scores(name, told)
+            rows += _flat_scores(name, scores)
         else:
             unknown = dict.fromkeys(t for t in tokens if t not in model.vocabulary_)
-            rows.append({"id": name, "explained": told, "unknown": list(unknown)})
+            rows.append({"id": name, "explained": scores, "unknown": list(unknown)})
     return rows
 
 
-def _flat_scores(name: str | int, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A line for each score and term, and one for what no term decides (its term is empty)."""
+def _flat_scores(name: str | int, scores: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line per score and term, and one for the base of each score (its term is empty)."""
     rows = []
-    for one in told:
+    for one in scores:
         head = {"id": name, "for": one["for"], "score": one["score"]}
         base = {"term": "", "count": 0, "part": one["base"]}
         rows += [head | line for line in (base, *one["terms"])]
@@ -108,16 +103,16 @@ def _row(
             {
                 "term": found.terms[i],
                 "count": int(found.counts[i]),
-                "probability": short(found.topics[i, k]),
-                "part": short(parts[i, k]),
+                "probability": as_decimal(found.topics[i, k]),
+                "part": as_decimal(parts[i, k]),
             }
             for i in (-parts[:, k]).argsort(kind="stable")
         ]
         topics.append(
             {
                 "topic": int(k) if numbers is None else numbers[k],
-                "share": short(found.proportions[k]),
-                "prior": short(found.base[k]),
+                "share": as_decimal(found.proportions[k]),
+                "prior": as_decimal(found.base[k]),
                 "terms": words,
             }
         )
@@ -125,7 +120,7 @@ def _row(
 
 
 def _flat(explained: dict[str, Any]) -> list[dict[str, Any]]:
-    """A line for each topic and term, and one for the prior of each topic (its term is empty)."""
+    """One line per topic and term, and one for the prior of each topic (its term is empty)."""
     rows = []
     for topic in explained["topics"]:
         head = {"id": explained["id"], "topic": topic["topic"], "share": topic["share"]}

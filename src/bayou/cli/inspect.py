@@ -1,4 +1,4 @@
-"""``bayou inspect``: what a model file says about itself."""
+"""``bayou inspect``: the manifest of a model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayou.data.token_pattern import TOKEN_PATTERN
 
 
 def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
-    """Show what is in a model file or a checkpoint, and check that it is whole.
+    """Print the manifest of a model file or a checkpoint, and verify the file.
 
     Example: bayou inspect reviews.bayou
     """
@@ -32,7 +32,7 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
     if as_json:
         output.print_json({"bytes": size, **manifest})
         return
-    typer.echo(f"{model}: {size:,} bytes, the contents agree with their digest")
+    typer.echo(f"{model}: {size:,} bytes, the digest is correct")
     lines = [*_lines(manifest), *_classes(model), *_number(model, manifest)]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
@@ -40,18 +40,18 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
 
 
 def _number(model: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How many topics were learned and how sure that is; nothing where the number was given beforehand."""
+    """The number of topics with its interval, where the model learns it."""
     if manifest.get("kind") == "checkpoint" or "HDP" not in str(manifest.get("estimator")):
-        return  # reading the whole model takes seconds, so only where there is something to tell
+        return  # reading the whole model takes seconds
     from bayou.cli import listing, model_file
 
-    learned = model_file.load(model)
-    if said := listing.number_told(getattr(learned, "estimator_", learned)):
-        yield "topics", said
+    loaded = model_file.load(model)
+    if number := listing.number_of_topics(getattr(loaded, "estimator_", loaded)):
+        yield "topics", number
 
 
 def _classes(model: Path) -> Iterator[tuple[str, str]]:
-    """What a supervised model predicts; nothing of other files."""
+    """What a supervised model predicts; nothing for other files."""
     from bayou.data import container
     from bayou.data.label_forms import unpack_classes
 

@@ -1,7 +1,8 @@
-"""``bayou labels``: the labels of a model, and of one of a stream how they change."""
+"""``bayou labels``: print the labels of a model; change the labels of a streaming model."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,70 +14,67 @@ from bayou.cli.catalogue import name_of
 _WIDEST = 40  # of a label's name, before its terms
 
 
+# fmt: off
+@dataclass(frozen=True)
+class Changes:
+    """What is to change, in the order in which it is done."""
+
+    add: Annotated[list[str] | None, typer.Option(
+        "--add", metavar="LABEL", help="Add a label.")] = None
+    remove: Annotated[list[str] | None, typer.Option(
+        "--remove", metavar="LABEL", help="Remove a label.")] = None
+    merge: Annotated[list[str] | None, typer.Option(
+        "--merge", metavar="LABEL", help="Merge these labels; give --into.")] = None
+    split: Annotated[str | None, typer.Option(
+        "--split", metavar="LABEL", help="Split this label; give --into.")] = None
+    into: Annotated[list[str] | None, typer.Option(
+        "--into", metavar="LABEL", help="The result of --merge or --split.")] = None
+# fmt: on
+
+
+@options.with_groups
 def labels(
     model: options.Model,
-    add: Annotated[
-        list[str] | None, typer.Option("--add", metavar="LABEL", help="A label to come.")
-    ] = None,
-    remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="LABEL", help="Forget a label.")
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option("--merge", metavar="LABEL", help="Labels to make one of; give --into."),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", metavar="LABEL", help="A label to make several of; give --into."),
-    ] = None,
-    into: Annotated[
-        list[str] | None, typer.Option("--into", metavar="LABEL", help="What comes of it.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to save it; else over the old one."
-        ),
-    ] = None,
+    changes: Changes,
+    out: options.ModelOutput = None,
     n_terms: Annotated[
-        int, typer.Option("--terms", "-n", min=0, metavar="N", help="Terms of each label.")
+        int, typer.Option("--terms", "-n", min=0, metavar="N", help="Number of terms per label.")
     ] = 10,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the labels of a model; add, remove, merge and split those of a stream.
+    """Print the labels of a model; add, remove, merge and split labels of a streaming model.
 
-    A label has its number, the tokens that speak of it and its first terms; a
-    classifier over topics, such as med-lda, has neither tokens nor terms of a
-    label, and names alone are printed.
+    Each line has the label's number, its tokens, its name and its first terms. A
+    classifier over topics, such as med-lda, has no tokens and terms per label:
+    only numbers and names are printed.
 
-    Options may be given several times, and are done in the order of this list.
-    Every label has a number that is never given to another.
+    Options may be repeated, and are applied in the order of this list. The
+    number of a label is never given to another one.
 
     Example: bayou labels mail.bayou --merge bill --merge invoice --into bill
     """
-    learned = model_file.load(model)
-    inner = getattr(learned, "estimator_", learned)
-    _check(inner, model, merge, split, into)
-    if add or remove or merge or split:
+    found = model_file.load(model)
+    inner = getattr(found, "estimator_", found)
+    _check(inner, model, changes)
+    if changes.add or changes.remove or changes.merge or changes.split:
         out = model if out is None else out
         output.check_model(out)
-        _change(inner, model, add or [], remove or [], merge or [], split, into or [])
-        learned.save(out)
+        _change(inner, model, changes)
+        found.save(out)
     _print(inner, n_terms, as_json)
 
 
-def _check(
-    inner: Any, path: Path, merge: list[str] | None, split: str | None, into: list[str] | None
-) -> None:
+def _check(inner: Any, path: Path, changes: Changes) -> None:
+    merge, split, into = changes.merge, changes.split, changes.into
     if not hasattr(inner, "classes_"):
         raise typer.BadParameter(
             f"{path} is a {name_of(type(inner))}, which has no labels", param_hint="MODEL"
         )
     if merge and split:
-        raise typer.BadParameter("give --merge or --split, one at a time", param_hint="--split")
+        raise typer.BadParameter("give either --merge or --split", param_hint="--split")
     if bool(into) != bool(merge or split):
         raise typer.BadParameter(
-            "--into says what --merge or --split makes; give both", param_hint="--into"
+            "--into is the result of --merge or --split; give both", param_hint="--into"
         )
     if merge and into and len(into) != 1:
         raise typer.BadParameter(
@@ -84,46 +82,44 @@ def _check(
         )
 
 
-def _change(
-    inner: Any, path: Path, add: list[str], remove: list[str], merge: list[str], split: str | None,
-    into: list[str],
-) -> None:  # fmt: skip
+def _change(inner: Any, path: Path, changes: Changes) -> None:
     if not hasattr(inner, "merge_labels"):
         raise typer.BadParameter(
-            f"{path} is a {name_of(type(inner))}, whose labels are settled; those of a stream change, "
-            "such as online-labeled-lda",
+            f"{path} is a {name_of(type(inner))}, whose labels cannot change; give a streaming model "
+            "of labels, such as online-labeled-lda",
             param_hint="MODEL",
         )
 
-    def own(names: list[str]) -> list[Any]:
+    def spell(names: list[str]) -> list[Any]:
         """Names as the model spells them."""
         known = {str(label): label for label in inner.classes_.tolist()}
         return [known.get(name, name) for name in names]
 
-    if add:
-        inner.add_labels(own(add))
-    if remove:
-        inner.remove_labels(own(remove))
-    if merge:
-        inner.merge_labels(own(merge), own(into)[0])
-    if split is not None:
-        inner.split_label(own([split])[0], own(into))
+    into = changes.into or []
+    if changes.add:
+        inner.add_labels(spell(changes.add))
+    if changes.remove:
+        inner.remove_labels(spell(changes.remove))
+    if changes.merge:
+        inner.merge_labels(spell(changes.merge), spell(into)[0])
+    if changes.split is not None:
+        inner.split_label(spell([changes.split])[0], spell(into))
 
 
 def _print(inner: Any, n_terms: int, as_json: bool) -> None:
-    """A line a label; what a model does not know of its labels by themselves is left out."""
+    """One line per label; without tokens and terms where the model has none per label."""
     names = inner.classes_.tolist()
     ids = getattr(inner, "label_ids_", range(len(names)))
     known = hasattr(inner, "labels_")
     sizes = inner.labels_.totals if known else [None] * len(names)
     terms: list[list[str]] = inner.label_terms(n_terms) if known else [[]] * len(names)
-    room = min(max((len(str(name)) for name in names), default=0), _WIDEST) if known else 0
+    width = min(max((len(str(name)) for name in names), default=0), _WIDEST) if known else 0
     for number, name, size, words in zip(ids, names, sizes, terms, strict=False):
         if as_json:
             row: dict[str, Any] = {"number": int(number), "label": name}
             if size is not None:
-                row |= {"tokens": output.finite(round(float(size), 1)), "terms": words}
+                row |= {"tokens": output.finite_or_none(round(float(size), 1)), "terms": words}
             output.print_json(row)
         else:
             tokens = "" if size is None else f"{size:>12,.0f}  "
-            typer.echo(f"{int(number):>7}  {tokens}{name!s:<{room}}  {' '.join(words)}".rstrip())
+            typer.echo(f"{int(number):>7}  {tokens}{name!s:<{width}}  {' '.join(words)}".rstrip())

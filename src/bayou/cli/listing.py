@@ -10,23 +10,24 @@ from typing import Any, NamedTuple
 
 import typer
 
-from bayou.cli.answers import TARGET, topic_numbers
+from bayou.cli.predictions import TARGET, topic_numbers
 
 _N_CLASSES, _WIDEST = 2, 40
-_FEWEST = 10  # tokens of a topic that is shown; what is said of fewer is said by the prior
-_MOST = 20  # labels, and topics over them, that are listed after a fit
-_N_LABELS, _LEAST = 5, 0.01  # labels of a topic, and the probability of one that is listed
+_WEIGHTS = "weights"  # heading of their column
+_FEWEST = 10  # tokens of a topic that is printed; the terms of smaller ones come from the prior
+_MOST = 20  # labels, and topics over labels, that are printed after a fit
+_N_LABELS, _LEAST = 5, 0.01  # labels per topic that are printed, and their least probability
 
 
 class Topic(NamedTuple):
     """One line of a list of topics."""
 
     number: int
-    share: float  # of all tokens that were learned from, of a tracker in the last slice
+    share: float  # of all training tokens; for a tracker, of the last slice
     terms: list[str]
     probabilities: list[float]
-    weights: dict[str, float]  # what it speaks for, most first; empty without supervision
-    tokens: float  # that it was learned from
+    weights: dict[str, float]  # of classes, largest first; empty without supervision
+    tokens: float  # in training
 
 
 def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
@@ -51,7 +52,7 @@ def topics_of(estimator: Any, n_terms: int) -> list[Topic]:
 
 
 def _weights(estimator: Any, k: int) -> dict[str, float]:
-    """The weights of one topic, largest first; of two classes both are named."""
+    """The weights of one topic, largest first; two classes get a weight each."""
     response = getattr(estimator, "response_", None)
     if response is None:
         return {}
@@ -69,16 +70,16 @@ def _weights(estimator: Any, k: int) -> dict[str, float]:
     return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
 
-def _speaks_for(weights: dict[str, float]) -> str:
+def _top_weights(weights: dict[str, float]) -> str:
     """The classes with the largest weights above zero, or the weight for a number."""
     if set(weights) == {TARGET}:
         return f"{weights[TARGET]:+.2f}"
-    most = [f"{name} {weight:+.2f}" for name, weight in weights.items() if weight > 0]
-    return ", ".join(most[:_N_CLASSES]) or "none"
+    positive = [f"{name} {weight:+.2f}" for name, weight in weights.items() if weight > 0]
+    return ", ".join(positive[:_N_CLASSES]) or "none"
 
 
-def print_learned(estimator: Any, n_terms: int, path: object) -> None:
-    """What a model has learned: topics or, of a model of labels, labels and what holds them together."""
+def print_model(estimator: Any, n_terms: int, path: object) -> None:
+    """Print the topics of a model or, for a model of labels, its labels and the topics over them."""
     if not hasattr(estimator, "labels_"):
         print_topics(topics_of(estimator, n_terms), estimator)
         return
@@ -89,7 +90,7 @@ def print_learned(estimator: Any, n_terms: int, path: object) -> None:
 
 
 def _print_labels(estimator: Any, n_terms: int, path: object) -> None:
-    """The largest labels, and all free topics, with their terms."""
+    """Print the largest labels, and all free topics, with their terms."""
     post = estimator.labels_
     names = [str(name) for name in estimator.classes_.tolist()]
     names += [f"free topic {k}" for k in range(post.n_columns - post.n_labels)]
@@ -97,16 +98,16 @@ def _print_labels(estimator: Any, n_terms: int, path: object) -> None:
     found, shares = post.top_terms(n_terms), post.totals / max(post.totals.sum(), 1e-300)
     order = (-shares[: post.n_labels]).argsort(kind="stable")[:_MOST].tolist()
     order += range(post.n_labels, post.n_columns)
-    room = min(max(len("label"), *(len(names[y]) for y in order)), _WIDEST)
-    typer.echo(f"{'label':<{room}}  share  terms")
+    width = min(max(len("label"), *(len(names[y]) for y in order)), _WIDEST)
+    typer.echo(f"{'label':<{width}}  share  terms")
     for y in order:
-        name = textwrap.shorten(names[y], room, placeholder="…")
-        _print_folded(f"{name:<{room}} {shares[y]:>6.1%}  ", (terms[v] for v in found[y][0]))
-    _say_more(post.n_labels, f"labels: bayou labels {path}")
+        name = textwrap.shorten(names[y], width, placeholder="…")
+        _print_wrapped(f"{name:<{width}} {shares[y]:>6.1%}  ", (terms[v] for v in found[y][0]))
+    _print_rest(post.n_labels, f"labels: bayou labels {path}")
 
 
 def _print_label_topics(estimator: Any, path: object) -> None:
-    """The largest topics over labels with their labels."""
+    """Print the largest topics over labels with their labels."""
     post = estimator.labels_
     links, tokens = post.member_links(0), post.topic_tokens
     shares = tokens / max(tokens.sum(), 1e-300)
@@ -114,62 +115,62 @@ def _print_label_topics(estimator: Any, path: object) -> None:
     typer.echo("topic  share  labels")
     for k in (-shares).argsort(kind="stable")[:_MOST]:
         best = (-links[k, : post.n_labels]).argsort(kind="stable")[:_N_LABELS]
-        said = [f"{names[y]} {links[k, y]:.0%}" for y in best if links[k, y] >= _LEAST]
-        _print_folded(f"{int(k):>5} {shares[k]:>6.1%}  ", [", ".join(said)])
-    _say_more(post.n_topics, f"topics: bayou topics {path}")
+        shown = [f"{names[y]} {links[k, y]:.0%}" for y in best if links[k, y] >= _LEAST]
+        _print_wrapped(f"{int(k):>5} {shares[k]:>6.1%}  ", [", ".join(shown)])
+    _print_rest(post.n_topics, f"topics: bayou topics {path}")
 
 
-def _say_more(n: int, what: str) -> None:
+def _print_rest(n: int, what: str) -> None:
     if n > _MOST:
         typer.echo(f"... and {n - _MOST:,} more {what}")
 
 
-def number_told(estimator: Any) -> str:
-    """How many topics there are and how sure that is; nothing where the number was given beforehand."""
+def number_of_topics(estimator: Any) -> str:
+    """The number of topics with its interval; empty where the number is a parameter."""
     if not hasattr(estimator, "n_topics_interval"):
         return ""
     low, high = estimator.n_topics_interval(level=0.9)
-    said = f"{estimator.n_topics_} topics (90 %: {low} to {high})"
+    text = f"{estimator.n_topics_} topics (90 %: {low} to {high})"
     if hasattr(estimator, "n_large_"):
         low, high = estimator.n_topics_interval(level=0.9, large=True)
-        said += f", {estimator.n_large_} of them large ({low} to {high})"
-    return said
+        text += f", {estimator.n_large_} of them large ({low} to {high})"
+    return text
 
 
 def print_topics(topics: list[Topic], estimator: Any = None) -> None:
-    """A line a topic with words; topics of labels are shown whatever they hold."""
+    """Print one line per topic with enough words; all topics of a model of labels."""
     every, topics = topics, topics if hasattr(estimator, "labels_") else _with_words(topics)
     _print_lines(topics)
     if len(topics) < len(every):
         shown = {topic.number for topic in topics}
         share = sum(topic.share for topic in every if topic.number not in shown)
         typer.echo(
-            f"{len(every) - len(shown)} topics have no words of their own and are not shown: fewer than "
-            f"{_FEWEST} tokens each, {share:.1%} of all"
+            f"{len(every) - len(shown)} topics with fewer than {_FEWEST} tokens are not shown: "
+            f"{share:.1%} of all tokens"
         )
 
 
 def _with_words(topics: list[Topic]) -> list[Topic]:
-    """Those with tokens enough to name words; where none has, those with any."""
+    """Topics with enough tokens; if there are none, topics with any."""
     found = [topic for topic in topics if topic.tokens >= _FEWEST]
     return found or [topic for topic in topics if topic.tokens >= 1.0]
 
 
 def _print_lines(topics: list[Topic]) -> None:
-    said = [_speaks_for(topic.weights) for topic in topics]
+    weights = [_top_weights(topic.weights) for topic in topics]
     if not any(topic.weights for topic in topics):
-        said = []
-    room = min(max(map(len, ["speaks for", *said])), _WIDEST) if said else 0
-    typer.echo("topic  share  " + (f"{'speaks for':<{room}}  " if said else "") + "terms")
+        weights = []
+    width = min(max(map(len, [_WEIGHTS, *weights])), _WIDEST) if weights else 0
+    typer.echo("topic  share  " + (f"{_WEIGHTS:<{width}}  " if weights else "") + "terms")
     for i, topic in enumerate(topics):
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
-        if said:
-            head += f"{textwrap.shorten(said[i], room, placeholder='…'):<{room}}  "
-        _print_folded(head, topic.terms[: int(topic.tokens)])  # no more words than tokens
+        if weights:
+            head += f"{textwrap.shorten(weights[i], width, placeholder='…'):<{width}}  "
+        _print_wrapped(head, topic.terms[: int(topic.tokens)])  # no more words than tokens
 
 
-def _print_folded(head: str, words: Iterable[str]) -> None:
-    """A line; on a terminal what follows its head is folded under its first word."""
+def _print_wrapped(head: str, words: Iterable[str]) -> None:
+    """Print a line; on a terminal the words are wrapped and indented behind the head."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     body = " ".join(words)
     if width > len(head) + 20:

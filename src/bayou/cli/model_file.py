@@ -1,4 +1,4 @@
-"""The model a verb works with."""
+"""Reads the model of a verb."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import bayou
 from bayou.data.errors import ModelFileError
 
-_STRANGE = ("not a bayou model", "not a regular file")
+_NOT_A_MODEL = ("not a bayou model", "not a regular file")
 
 
 def load(path: Path) -> Any:
-    """Any topic model; a file that is not there is the model file's fault too."""
+    """Read any topic model; a missing file is an error of the model file too."""
     try:
-        path.stat()  # before seconds are spent on loading what would read it
+        path.stat()  # importing what reads it takes seconds
         model = bayou.load(path)
     except ModelFileError as error:
-        if not any(reason in str(error) for reason in _STRANGE):
+        if not any(reason in str(error) for reason in _NOT_A_MODEL):
             raise
         raise ModelFileError(f"{error}; give a model that `bayou fit` wrote") from None
     except OSError as error:
@@ -26,23 +26,23 @@ def load(path: Path) -> Any:
         raise ModelFileError(
             f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
         ) from None
-    from bayou.api.topic_estimator import TopicEstimator
+    from bayou.api.topics import Topics
 
     inner = getattr(model, "estimator_", model)
-    if not isinstance(inner, TopicEstimator):
+    if not isinstance(inner, Topics):
         raise ModelFileError(
-            f"{path} holds a {type(inner).__name__}, which has no topics; use it from Python, with bayou.load"
+            f"{path} holds a {type(inner).__name__}, which has no topics; use it in Python, with bayou.load"
         )
     return model
 
 
 def load_text_model(path: Path, threads: int | None = None) -> bayou.TextModel:
-    """A model that takes texts."""
+    """Read a model that takes texts."""
     model = load(path)
     if not isinstance(model, bayou.TextModel):
         raise ModelFileError(
-            f"{path} holds a {type(model).__name__} of counts that does not know how to read text; "
-            "make one with `bayou fit`, or save a bayou.TextModel"
+            f"{path} holds a {type(model).__name__} that takes counts, not texts; make one with `bayou "
+            "fit`, or save a bayou.TextModel"
         )
     model.estimator_.set_params(n_threads=threads)
     return model

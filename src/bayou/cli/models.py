@@ -1,4 +1,4 @@
-"""``bayou models``: what there is to fit."""
+"""``bayou models``: the models that `bayou fit` takes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _INDENT = " " * 4
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show the parameters of this one.")
+        str | None, typer.Argument(metavar="NAME", help="Also print the parameters of this model.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the models with one line and the paper of each.
+    """List the models, each with a description and its paper.
 
-    With a name, also the parameters that `bayou fit --set` takes.
+    With a name, also print the parameters that `bayou fit --set` takes.
 
     Example: bayou models lda
     """
@@ -35,7 +35,7 @@ def models(
         catalogue.class_name(key)
     for key in chosen or catalogue.classes():
         about = catalogue.about(key)
-        # the parameters take an import, so they are looked up only where they are shown
+        # parameters need an import of the model: only where they are printed
         parameters = parameters_of(catalogue.find(key)) if as_json or name is not None else {}
         if as_json:
             output.print_json({"name": key, **about._asdict(), "parameters": parameters})
@@ -44,7 +44,7 @@ def models(
         for text in about:
             typer.echo(textwrap.fill(text, 78, initial_indent=_INDENT, subsequent_indent=_INDENT))
         for parameter, default in parameters.items():
-            typer.echo(f"{_INDENT}--set {parameter}={settings.spelled(default)}")
+            typer.echo(f"{_INDENT}--set {parameter}={settings.as_word(default)}")
     if name is None and not as_json:
         for root, (classifier, regressor) in families.items():
             typer.echo(root)
@@ -52,9 +52,9 @@ def models(
 
 
 def parameters_of(kind: type[Estimator]) -> dict[str, object]:
-    """What ``--set`` takes, with the defaults."""
+    """The parameters that ``--set`` takes, with their defaults."""
     return {
         f.name: None if f.default is MISSING else f.default
         for f in fields(kind)
-        if settings.settable(f.name)
+        if settings.is_settable(f.name)
     }

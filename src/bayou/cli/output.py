@@ -1,4 +1,4 @@
-"""Results on standard output or in a file: JSON lines, CSV, TSV or Parquet by the file's name."""
+"""Results on standard output or in a file: JSON lines, CSV, TSV or Parquet, by the file name."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _FORMS = {
     ".parquet": "parquet",
 }
 
-_HEAD = 4096  # bytes that tell what a file is
+_HEAD = 4096  # bytes from which the type of a file is determined
 
 Row = Mapping[str, Any]
 
 
 def form_of(path: str) -> str:
-    """The format of results, told by the name; standard output gets JSON lines."""
+    """The format of results, by the file name; standard output gets JSON lines."""
     if path == STDOUT:
         return "jsonl"
     form = _FORMS.get(Path(path).suffix.lower())
@@ -44,13 +44,13 @@ def form_of(path: str) -> str:
 
 
 def check_lines(place: str, flag: str) -> None:
-    """Refuse a file for JSON lines whose name promises something else."""
+    """Refuse a file for JSON lines with the extension of another format."""
     if "://" in place:
         return
     form = _FORMS.get(Path(place).suffix.lower())
     if form not in (None, "jsonl") or place.endswith(".gz"):
         raise typer.BadParameter(
-            f"{place} would hold JSON lines, and cannot be {Path(place).suffix}; name a .jsonl file",
+            f"{place} would contain JSON lines, not {Path(place).suffix}; name a .jsonl file",
             param_hint=flag,
         )
 
@@ -58,7 +58,7 @@ def check_lines(place: str, flag: str) -> None:
 def check_writable(
     path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
 ) -> None:
-    """Refuse a path before hours of work rather than after; ``unlike`` are files that must stay."""
+    """Refuse a path that cannot be written, before the work; ``unlike`` are files that must not change."""
     check_apart(path, unlike, flag)
     folder = Path(path).parent
     if not folder.is_dir():
@@ -66,38 +66,38 @@ def check_writable(
     if Path(path).is_dir():
         raise typer.BadParameter(f"{path} is a folder; name a file", param_hint=flag)
     if not os.access(folder, os.W_OK):
-        raise typer.BadParameter(f"the folder {folder} may not be written to", param_hint=flag)
+        raise typer.BadParameter(f"the folder {folder} is not writable", param_hint=flag)
 
 
 def check_model(
     path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
 ) -> None:
-    """`check_writable` for a model: a file that is there already must be one."""
+    """`check_writable` for a model: an existing file must be a model."""
     check_writable(path, flag, unlike)
     head = _head(path)
     if head and b'"format":"bayou"' not in head:
-        raise _would_lose(path, "a model of bayou", flag)
+        raise _refuse_overwrite(path, "a model of bayou", flag)
 
 
 def check_page(
     path: str | os.PathLike[str], flag: str = "--output", unlike: Sequence[Any] = ()
 ) -> None:
-    """`check_writable` for a report: a file that is there already must be HTML."""
+    """`check_writable` for a report: an existing file must be HTML."""
     check_writable(path, flag, unlike)
     head = _head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head and not head.startswith(b"<"):
-        raise _would_lose(path, "HTML", flag)
+        raise _refuse_overwrite(path, "HTML", flag)
 
 
 def check_alerts(path: str, flag: str = "--alerts") -> None:
-    """A file of alerts that is there already must hold alerts."""
+    """Refuse an existing file that does not contain alerts."""
     head = b"" if path == STDOUT else _head(path).partition(b"\n")[0]
     if head.strip() and not (head.startswith(b"{") and b'"kind"' in head and b'"topic"' in head):
-        raise _would_lose(path, "a file of alerts", flag)
+        raise _refuse_overwrite(path, "a file of alerts", flag)
 
 
 def _head(path: str | os.PathLike[str]) -> bytes:
-    """The first bytes of a file; none of one that is not there, and of what is no file."""
+    """The first bytes of a file; empty for a missing or special file."""
     if not os.path.isfile(path):
         return b""
     try:
@@ -108,22 +108,22 @@ def _head(path: str | os.PathLike[str]) -> bytes:
         raise DataError(f"{os.fspath(path)}: {reason}; name another file") from None
 
 
-def _would_lose(path: str | os.PathLike[str], what: str, flag: str) -> typer.BadParameter:
+def _refuse_overwrite(path: str | os.PathLike[str], what: str, flag: str) -> typer.BadParameter:
     return typer.BadParameter(
-        f"{os.fspath(path)} is there already and is not {what}: it would be lost; name another file, or "
-        "remove it",
+        f"{os.fspath(path)} already exists and is not {what}; bayou never overwrites a file of another type: "
+        "name another file, or remove it",
         param_hint=flag,
     )
 
 
 def check_apart(path: str | os.PathLike[str], others: Sequence[Any], flag: str) -> None:
-    """Refuse to write over a file that the same command reads, or writes something else to."""
+    """Refuse to overwrite a file that the same command reads or writes otherwise."""
     for other in others:
         if other is None or os.fspath(other) == STDOUT or os.fspath(path) == STDOUT:
             continue
         if Path(path).absolute() == Path(other).absolute() or _same_file(path, other):
             raise typer.BadParameter(
-                f"{path} would be written over {other}, which this command needs; name another file",
+                f"{path} would overwrite {other}, which this command needs; name another file",
                 param_hint=flag,
             )
 
@@ -131,12 +131,12 @@ def check_apart(path: str | os.PathLike[str], others: Sequence[Any], flag: str) 
 def _same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     try:
         return os.path.samefile(path, other)
-    except (OSError, ValueError):  # one of them is not there, or is no path
+    except (OSError, ValueError):  # one of them does not exist, or is not a path
         return False
 
 
 class Writer:
-    """Takes rows and writes them in one of the formats."""
+    """Writes rows in one of the formats."""
 
     def __init__(self, form: str, file: BinaryIO) -> None:
         self.tabular = form != "jsonl"
@@ -173,38 +173,38 @@ class Writer:
         self._table.write_table(batch)
 
     def close(self) -> None:
-        """Write what is still held back."""
+        """Write what is still buffered."""
         if hasattr(self._table, "close"):
             self._table.close()
         self._file.flush()
 
 
 def as_json(value: Any) -> bytes:
-    """One line of JSON; what UTF-8 cannot hold (lone surrogates) is escaped as JSON does."""
+    """One line of JSON; lone surrogates, which UTF-8 cannot encode, are escaped."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON on standard output."""
+    """Print one line of JSON."""
     sys.stdout.flush()
     sys.stdout.buffer.write(as_json(value) + b"\n")
     sys.stdout.buffer.flush()
 
 
-def finite(value: Any) -> Any:
-    """A number that JSON has, or None in place of one that it has not."""
+def finite_or_none(value: Any) -> Any:
+    """A value for JSON: None in place of infinities and NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_measure(name: str, value: float) -> None:
-    """One line of a list of measures."""
+    """Print one measure."""
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-    typer.echo(f"{name:<24} {'not defined' if finite(value) is None else shown:>14}")
+    typer.echo(f"{name:<24} {'not defined' if finite_or_none(value) is None else shown:>14}")
 
 
 @contextlib.contextmanager
 def writing(path: str, unlike: Sequence[Any] = ()) -> Iterator[Writer]:
-    """A writer; a file appears under its name only when all of it is there, and never over ``unlike``."""
+    """A writer; a file gets its name only when it is complete, and never overwrites ``unlike``."""
     form = form_of(path)
     if path == STDOUT:
         sys.stdout.flush()

@@ -9,60 +9,65 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import answers, documents, output, stream
+from bayou.cli import documents, output, predictions
 from bayou.cli.catalogue import name_of
-from bayou.cli.voice import Voice
+from bayou.cli.learner import Learner, check_labelled
+from bayou.cli.messages import Messages
 
 if TYPE_CHECKING:
     from bayou.metrics import Progress
     from bayou.text_model import TextModel
 
-_DOCUMENTS = 128  # about so many are predicted at a time
+_DOCUMENTS = 128  # predicted at a time, about
 _ROWS = 12  # of the table; more are averaged
-_LAST = 1000  # documents at the end that are also measured on their own
+_LAST = 1000  # documents at the end that are also measured separately
 
 
 def check(model: TextModel, path: Path) -> None:
-    """Refuse a model that does not predict, or does not learn from a stream."""
-    if not (hasattr(model, "partial_fit") and answers.are_learned(model.estimator_)):
+    """Refuse a model that does not predict or is not a streaming model."""
+    if not (hasattr(model, "partial_fit") and predictions.is_supervised(model.estimator_)):
         raise typer.BadParameter(
-            f"{path} is a {name_of(type(model.estimator_))}; only models that predict and learn from "
-            "a stream, such as online-med-lda, are measured along one",
+            f"{path} is a {name_of(type(model.estimator_))}; give a streaming model that predicts, such as "
+            "online-med-lda",
             param_hint="--progressive",
         )
 
 
-def run(model: TextModel, source: documents.Source, as_json: bool, voice: Voice) -> None:
-    """Measure along the stream and print it; the model has learned the documents then."""
+def run(
+    learner: Learner, source: documents.Source, as_json: bool, out: Path | None, messages: Messages
+) -> None:
+    """Measure along the stream, print it, and save the model that has learned the documents."""
     from bayou.metrics import progressive
 
-    learner = _Learner(model)
-    before = stream.seen(model)
-    found = progressive(learner, learner.batches(source))
-    n_docs = stream.seen(model) - before
-    voice.say(f"{n_docs:,} documents, each predicted before it was learned")
-    names = _names(answers.kind_of(model))
+    adapter, before = _Adapter(learner), learner.n_seen
+    found = progressive(adapter, adapter.batches(source))
+    n_docs = learner.n_seen - before
+    messages.info(f"{n_docs:,} documents, each predicted before it was learned")
+    names = _names(predictions.kind_of(learner.model))
     total = {"documents": n_docs, "documents with answers": int(found.n_docs.sum())}
     measures = {**total, **_measures(found, names)}
     if as_json:
-        shown = {name: output.finite(value) for name, value in measures.items()}
+        shown = {name: output.finite_or_none(value) for name, value in measures.items()}
         output.print_json({**shown, "stream": _rows(found, names)})
-        return
-    for name, value in measures.items():
-        output.print_measure(name, value)
-    _print_stream(found, names)
+    else:
+        for name, value in measures.items():
+            output.print_measure(name, value)
+        _print_stream(found, names)
+    if out is not None:
+        learner.model.save(out)
+        messages.info(f"Saved to {out}")
 
 
-class _Learner:
-    """A model of texts as `progressive` takes it: labels may come that it has not met."""
+class _Adapter:
+    """A learner as an estimator for `bayou.metrics.progressive`; new labels may come."""
 
-    def __init__(self, model: TextModel) -> None:
-        self._model = model
+    def __init__(self, learner: Learner) -> None:
+        self._learner, self._model = learner, learner.model
         self._batch = documents.Batch([], [])
-        self._width = 0  # labels known, with those of the batch
+        self._width = 0  # known labels, with those of the batch
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Only what is fitted is measured here; scikit-learn asks whether there is such a method."""
+        """Not called: scikit-learn asks whether there is such a method."""
         return self._model.fit(X, y)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -73,11 +78,9 @@ class _Learner:
 
     def batches(self, source: documents.Source) -> Iterator[tuple[list[str], Any]]:
         """The texts and the truth; labels as the columns that the model will have."""
-        mini = stream.mini_batch(self._model.estimator_)
+        mini = self._learner.mini_batch
         size = max(_DOCUMENTS // mini, 1) * mini  # whole mini-batches, so that few documents wait
-        for i, batch in enumerate(documents.batches(source, size)):
-            if i == 0:
-                stream.check_labelled(batch, source)
+        for batch in check_labelled(documents.batches(source, size), source):
             self._batch = batch
             yield batch.texts, self._truth(batch)
 
@@ -85,15 +88,15 @@ class _Learner:
         import numpy as np
 
         inner = self._model.estimator_
-        if answers.is_regression(inner):
+        if predictions.is_regression(inner):
             missing = np.full(len(batch.texts), np.nan)
             return missing if batch.targets is None else np.array(batch.targets)
-        rows = stream.label_rows(inner, batch)
+        rows = self._learner.labels_of(batch)
         if not inner.multi_label_:
             y = np.empty(len(rows), object)
             y[:] = [row[0] if row else None for row in rows]
             return y
-        every = [*inner.classes_.tolist(), *stream.strange(inner.classes_, rows)]
+        every = [*inner.classes_.tolist(), *self._learner.new_labels(rows)]
         place = {label: i for i, label in enumerate(every)}
         self._width = len(every)
         bits = np.zeros((len(rows), len(every)))
@@ -104,21 +107,21 @@ class _Learner:
         return bits
 
     def predict(self, X: list[str]) -> Any:
-        """What the model says, with a no for labels that it has not met."""
+        """Predictions of the model, negative for labels that it does not know."""
         import numpy as np
 
-        said = self._model.predict(X)
-        if np.ndim(said) == 2 and self._width > said.shape[1]:
-            return np.pad(said, ((0, 0), (0, self._width - said.shape[1])))
-        return said
+        found = self._model.predict(X)
+        if np.ndim(found) == 2 and self._width > found.shape[1]:
+            return np.pad(found, ((0, 0), (0, self._width - found.shape[1])))
+        return found
 
     def partial_fit(self, X: list[str], y: Any) -> None:
-        """Learn the batch as it stands in the file."""
-        stream.learn(self._model, self._batch)
+        """Learn the batch as it is in the file."""
+        self._learner.learn_batch(self._batch)
 
 
 def _names(kind: str | None) -> dict[str, str]:
-    """What the fields of a `Progress` are called for this kind of answers."""
+    """Names of the fields of a `Progress` for this kind of prediction."""
     if kind == "regression":
         return {"accuracy": "R2"}
     if kind == "multi-label":
@@ -127,7 +130,7 @@ def _names(kind: str | None) -> dict[str, str]:
 
 
 def _measures(found: Progress, names: dict[str, str]) -> dict[str, float]:
-    """Means over the documents of the stream, and over the last of them where it is longer."""
+    """Means over the documents of the stream, and over the last 1,000 of a longer one."""
     out = {}
     long = int(found.n_docs.sum()) > _LAST
     for field, name in names.items():
@@ -144,7 +147,7 @@ def _rows(found: Progress, names: dict[str, str]) -> list[dict[str, Any]]:
             "seen": int(found.n_seen[i]),
             "documents": int(found.n_docs[i]),
             **{
-                name: output.finite(float(getattr(found, field)[i]))
+                name: output.finite_or_none(float(getattr(found, field)[i]))
                 for field, name in names.items()
             },
         }

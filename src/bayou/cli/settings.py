@@ -1,4 +1,4 @@
-"""``--set name=value``: hyper-parameters checked against the fields of an estimator."""
+"""``--set name=value``: parameters, checked against the fields of an estimator."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HINT = "--set"
 
 
 class Flag(NamedTuple):
-    """A parameter that has a flag of its own, too."""
+    """A parameter that also has its own flag."""
 
     flag: str
-    value: Any  # None: it was left out
-    said: bool  # on the command line, not by default
+    value: Any  # None: not given
+    is_given: bool  # on the command line, not by default
 
 
-def said(ctx: typer.Context, name: str) -> bool:
+def is_given(ctx: typer.Context, name: str) -> bool:
     """Whether an option was given on the command line itself."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
@@ -46,50 +46,50 @@ def read(
     table: Mapping[str, Any],
     flags: Mapping[str, Flag],
 ) -> dict[str, Any]:
-    """Hyper-parameters from ``name=value`` words and, below them, from a table of bayou.toml.
+    """Parameters from ``name=value`` words or else from a table of bayou.toml.
 
-    Those of ``flags`` are taken from their flag if that was said, or if nothing else gives them.
+    A parameter of ``flags`` is taken from its flag if the flag was given, or if nothing else gives it.
     """
     given = {
-        name: json.dumps(value, default=str) if isinstance(value, Mapping) else spelled(value)
+        name: json.dumps(value, default=str) if isinstance(value, Mapping) else as_word(value)
         for name, value in table.items()
     }
-    told: dict[str, str] = {name: flag.flag for name, flag in flags.items() if flag.said}
+    used: dict[str, str] = {name: flag.flag for name, flag in flags.items() if flag.is_given}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise typer.BadParameter(f"write name=value, not {pair!r}", param_hint=_HINT)
+            raise typer.BadParameter(f"expected name=value; got {pair!r}", param_hint=_HINT)
         name = name.strip().replace("-", "_")
-        if name in told:
+        if name in used:
             raise typer.BadParameter(
-                f"{name} is given twice, by {told[name]} and by --set {name}={value.strip()}; leave one out",
+                f"{name} is given twice, by {used[name]} and by --set {name}={value.strip()}; leave one out",
                 param_hint=_HINT,
             )
-        given[name], told[name] = value.strip(), f"--set {name}={value.strip()}"
+        given[name], used[name] = value.strip(), f"--set {name}={value.strip()}"
     hints = get_type_hints(kind)
     out = {name: convert(name, text, _hint_of(kind, hints, name)) for name, text in given.items()}
     for name, flag in flags.items():
-        if flag.said or (name not in out and flag.value is not None):
+        if flag.is_given or (name not in out and flag.value is not None):
             out[name] = flag.value
     return out
 
 
-def settable(name: str) -> bool:
-    """Whether a field of an estimator is one for ``--set``; the others have flags."""
+def is_settable(name: str) -> bool:
+    """Whether ``--set`` takes a field of an estimator; the other fields have flags."""
     return name not in (*_ELSEWHERE, *_NOT_HERE)
 
 
-def spelled(value: Any) -> str:
-    """A value as one would write it after ``--set``."""
+def as_word(value: Any) -> str:
+    """A value as written after ``--set``."""
     if isinstance(value, list):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool | NoneType) else str(value)
 
 
 def _hint_of(kind: type[Estimator], hints: Mapping[str, Any], name: str) -> Any:
-    known = [f.name for f in fields(kind) if settable(f.name)]
+    known = [f.name for f in fields(kind) if is_settable(f.name)]
     if name in _ELSEWHERE:
-        raise typer.BadParameter(f"{name} has a flag: {_ELSEWHERE[name]}", param_hint=_HINT)
+        raise typer.BadParameter(f"{name} is set by the flag {_ELSEWHERE[name]}", param_hint=_HINT)
     if name not in known:
         raise typer.BadParameter(
             f"{kind.__name__} has no {name!r} (it has: {', '.join(known)})"
@@ -113,23 +113,23 @@ def convert(name: str, text: str, hint: Any) -> Any:
         return None
     for kind in (bool, int, float):
         if kind in kinds:
-            value = _one(text, kind)
+            value = _convert_one(text, kind)
             if value is not None:
                 return value
-    several = _several(text)
+    several = _convert_list(text)
     if several is not None and set(kinds) - {bool, int, float, str, NoneType}:
         return several
     if str in kinds:
-        return text  # of the words that it may be, the estimator knows
+        return text  # the estimator checks which words are allowed
     mappings = [kind for kind in kinds if get_origin(kind) is Mapping]
     if mappings:
         return _mapping(name, text)
-    wanted = " or ".join(_wording(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
+    wanted = " or ".join(_type_name(kind) for kind in (bool, int, float, NoneType) if kind in kinds)
     raise typer.BadParameter(f"{name} must be {wanted}; got {text!r}", param_hint=_HINT)
 
 
 def _mapping(name: str, text: str) -> dict[str, Any]:
-    """A mapping as JSON, as it stands or in a file."""
+    """A mapping as JSON text or as a file of JSON."""
     with contextlib.suppress(OSError, ValueError):
         text = Path(text).read_text(encoding="utf-8")
     try:
@@ -144,20 +144,20 @@ def _mapping(name: str, text: str) -> dict[str, Any]:
     return found
 
 
-def _one(text: str, kind: type) -> Any:
+def _convert_one(text: str, kind: type) -> Any:
     try:
         return _TRUTH.get(text.lower()) if kind is bool else kind(text)
     except ValueError:
         return None
 
 
-def _several(text: str) -> list[float] | None:
+def _convert_list(text: str) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
         return None
 
 
-def _wording(kind: type) -> str:
+def _type_name(kind: type) -> str:
     names = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
     return names[kind]

@@ -1,4 +1,4 @@
-"""How the command line ends: one sentence for every error, and an exit code that never changes."""
+"""Errors of the command line: one sentence each, and a fixed exit code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HINTS = {
     errno.EDQUOT: "free some space or write elsewhere",
     errno.EROFS: "write elsewhere",
 }
-# The library speaks of its arguments; here they are flags.
+# Messages of the library name its arguments; on the command line these are flags.
 _AS_FLAGS = (
     (re.compile(r"\bwith (text|label|target|time|id)="), r"with --\1"),
     (re.compile(r"\bgive time=, or slice_by= a number\b"), "give --time, or --slice a number"),
@@ -48,25 +48,25 @@ _AS_FLAGS = (
 
 
 class Session(NamedTuple):
-    """What the whole command line knows: its words, and the ``set`` tables of bayou.toml."""
+    """The words of the command line, and the ``set`` tables of bayou.toml."""
 
     args: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
 
     @property
     def verbose(self) -> bool:
-        """Whether tracebacks are wanted; asked before the words are parsed."""
+        """Whether to print tracebacks; needed before the words are parsed."""
         return "-v" in self.args or "--verbose" in self.args
 
 
 def session_of(ctx: typer.Context) -> Session:
-    """What the whole command line knows."""
+    """The session of a command."""
     session: Session = ctx.find_root().obj
     return session
 
 
 class Shell(TyperGroup):
-    """The group of all verbs; no exception leaves it."""
+    """The group of all verbs; turns exceptions into messages and exit codes."""
 
     def main(  # type: ignore[override]
         self,
@@ -76,30 +76,30 @@ class Shell(TyperGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the words given and leave with an exit code."""
+        """Run a command line and exit with a code."""
         words = list(sys.argv[1:] if args is None else args)
         extra.setdefault("obj", Session(tuple(words), {}))
-        if hasattr(sys.stdout, "reconfigure"):  # a terminal that cannot show a term must not fail
+        if hasattr(sys.stdout, "reconfigure"):  # for terminals that cannot show a term
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            with interrupt.insisting():
+            with interrupt.repeat_until_acknowledged():
                 code = super().main(
                     words, prog_name or "bayou", complete_var, standalone_mode=False, **extra
                 )
         except (KeyboardInterrupt, typer.Abort):  # before a verb had begun
-            complain("interrupted; nothing was done")
+            print_error("interrupted; nothing was done")
             code = INTERRUPTED
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            code = _misused(error)
+            code = _usage_error(error)
         code = code if isinstance(code, int) else OK
         if standalone_mode:
             sys.exit(code)
         return code
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run a verb; turn what it raises into a sentence and a code."""
+        """Run a verb; turn an exception into a sentence and a code."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -107,19 +107,19 @@ class Shell(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            interrupt.heard()
-            complain("interrupted; nothing more was written")
+            interrupt.acknowledge()
+            print_error("interrupted; nothing more was written")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # the reader has seen enough: `bayou predict ... | head`
+        except BrokenPipeError:  # the reader has closed the pipe: `bayou predict ... | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(OK) from None
         except Exception as error:
-            if hasattr(error, "format_message"):  # about the command line; `main` has words for it
+            if hasattr(error, "format_message"):  # a usage error, which `main` prints
                 raise
             if ctx.obj.verbose:
                 traceback.print_exc(file=sys.stderr)
             code, text = sentence(error)
-            complain(text)
+            print_error(text)
             _abandon_stdout(error)
             raise typer.Exit(code) from None
 
@@ -140,42 +140,42 @@ def sentence(error: Exception) -> tuple[int, str]:
     kind = type(error).__name__
     return (
         DATA,
-        f"an error in bayou itself ({kind}: {error!s:.200}); `bayou -v ...` shows where; please report it",
+        f"internal error ({kind}: {error!s:.200}); `bayou -v ...` prints a traceback; please report it",
     )
 
 
 def as_flags(text: str) -> str:
-    """What the library says of its arguments, said of flags."""
+    """A message of the library with flags in place of arguments."""
     for pattern, flag in _AS_FLAGS:
         text = pattern.sub(flag, text)
     return text
 
 
-def complain(text: str) -> None:
-    """Say what went wrong on standard error."""
+def print_error(text: str) -> None:
+    """Print an error on standard error."""
     line = " ".join(f"bayou: {text}".split())
     Console(stderr=True, highlight=False).print(line, style="red", markup=False, soft_wrap=True)
 
 
-def _misused(error: Any) -> int:
-    """A wrong command line: what is wrong with it, and where its manual is."""
+def _usage_error(error: Any) -> int:
+    """Print what is wrong with a command line, and where its help is."""
     ctx: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        if error.format_message().strip():  # else it has been printed already
+        if error.format_message().strip():  # otherwise it was printed already
             typer.echo(error.format_message(), err=True)
         return USAGE
     path = ctx.command_path if ctx is not None else "bayou"
     text = error.format_message().rstrip(".")
     if "Input should" in text and ctx is not None:
-        text += _came(text, ctx.find_root().obj.args)
-    complain(
+        text += _given_value(text, ctx.find_root().obj.args)
+    print_error(
         f"{text} See '{path} --help'" if text.endswith("?") else f"{text}; see '{path} --help'"
     )
     return USAGE
 
 
-def _came(text: str, words: Sequence[str]) -> str:
-    """What was given to the flag that a message names, as the end of that message."""
+def _given_value(text: str, words: Sequence[str]) -> str:
+    """The value of the flag that a message names, as the end of the message."""
     for flag in re.findall(r"'(-[\w-]+)'", text):
         for i, word in enumerate(words):
             if word == flag and i + 1 < len(words):
@@ -186,7 +186,7 @@ def _came(text: str, words: Sequence[str]) -> str:
 
 
 def _abandon_stdout(error: Exception) -> None:
-    """After a full disk, what is still buffered would fail once more when Python ends."""
+    """After a full disk, discard what is buffered: it would fail again when Python exits."""
     if isinstance(error, OSError) and error.filename is None:
         try:
             sys.stdout.flush()

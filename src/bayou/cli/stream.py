@@ -1,177 +1,207 @@
-"""Models that learn from a stream, batch after batch, with what stands beside the texts."""
+"""``bayou stream``: learn from a stream and write predictions."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+import contextlib
+import functools
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import typer
 
-from bayou.cli import answers, documents, interrupt, remembered
-from bayou.cli.catalogue import name_of
-from bayou.cli.voice import Voice
-from bayou.data.errors import DataError
+from bayou.cli import interrupt, options, output
+from bayou.cli.shell import INTERRUPTED
 
-if TYPE_CHECKING:
-    from bayou.data.table import Columns
-    from bayou.text_model import TextModel
-
-_SECONDS = 30.0  # between two checkpoints
-TRACKED = 256  # documents a block of a tracker, whose slices are cut by their own rule
-_BATCHES = 16  # mini-batches that are read at a time
+_source_option = functools.partial(typer.Option, rich_help_panel="Source")
+_safety_option = functools.partial(typer.Option, rich_help_panel="Safety")
+_monitoring_option = functools.partial(typer.Option, rich_help_panel="Monitoring")
 
 
-def size_of(model: TextModel) -> int:
-    """Documents to read at a time: whole mini-batches, and no more than are learned at one go.
+# fmt: off
+@dataclass(frozen=True)
+class Outputs:
+    """What is written, and where."""
 
-    Learning stops between two goes, so that Ctrl-C is not waited for long.
+    out: Annotated[list[str] | None, typer.Option(
+        "--output", "-o", metavar="PLACE",
+        help="Predictions to a .jsonl file, - for stdout, redis://...#STREAM or URL#TABLE; "
+        "repeatable.")] = None
+    state: Annotated[Path | None, typer.Option(
+        "--state", metavar="FOLDER", help="Folder of checkpoints. Default: MODEL.stream.")] = None
+    follow: Annotated[bool, typer.Option(
+        "--follow", "-f", help="At the end, wait for more documents.")] = False
+    top: Annotated[int, typer.Option(
+        "--top", min=0, metavar="N", help="Write only the N largest shares; 0: all.")] = 3
+
+
+@dataclass(frozen=True)
+class StreamInput(options.FullInput):
+    """How records are read, and from where."""
+
+    format: Annotated[str | None, options.reading_option(
+        "--format", metavar="NAME", help="jsonl, csv or tsv. Default: by the file name.")] = None
+    key: Annotated[str, _source_option(
+        "--key", metavar="NAME", help="Column of a table that only grows.")] = "id"
+    overlap: Annotated[int, _source_option(
+        "--overlap", min=0, metavar="N", help="Keys to read again, for rows that were committed late.")] = 0
+    group: Annotated[str, _source_option(
+        "--group", metavar="NAME", help="Consumer group of Redis.")] = "bayou"
+    remember: Annotated[int, _source_option(
+        "--remember", min=0, metavar="N", help="Skip documents whose id is among the last N.")] = 0
+
+    def columns(self) -> dict[str, str | None]:
+        """Column names as given; the time only where it was."""
+        names = {"text": self.text, "label": self.label, "target": self.target, "id": self.id}
+        return names if self.time is None else {**names, "time": self.time}
+
+
+@dataclass(frozen=True)
+class Growing:
+    """How the vocabulary follows the stream."""
+
+    closed: Annotated[bool, options.words_option(
+        "--closed", help="Do not change the vocabulary.")] = False
+    max_terms: Annotated[int | None, options.words_option(
+        "--max-terms", min=1, metavar="N",
+        help="Size of the vocabulary. Default: 50,000, or twice the present size if larger.")] = None
+    min_docs: Annotated[int | None, options.words_option(
+        "--min-docs", min=1, metavar="N",
+        help="Add a word once N documents contain it. Default: 5.")] = None
+    memory: Annotated[int | None, options.words_option(
+        "--memory", min=1, metavar="N",
+        help="Halve the counts of candidate words every N documents. Default: 100,000.")] = None
+
+    def limits(self) -> dict[str, int]:
+        """The limits that were given."""
+        limits = {"max_terms": self.max_terms, "min_docs": self.min_docs, "memory": self.memory}
+        return {name: n for name, n in limits.items() if n is not None}
+
+
+@dataclass(frozen=True)
+class Safety:
+    """When checkpoints are written, and where unusable records go."""
+
+    block: Annotated[int | None, _safety_option(
+        "--block", min=1, metavar="N",
+        help="Documents learned together. Default: several mini-batches.")] = None
+    checkpoint_seconds: Annotated[float, _safety_option(
+        "--checkpoint-seconds", min=0, metavar="SECONDS",
+        help="Time between checkpoints; does not change the result.")] = 10.0
+    checkpoint_docs: Annotated[int | None, _safety_option(
+        "--checkpoint-docs", min=1, metavar="N", help="Also write a checkpoint every N documents.")] = None
+    keep: Annotated[int, _safety_option(
+        "--keep", min=1, metavar="N", help="Number of checkpoints to keep.")] = 3
+    dead_letters: Annotated[Path | None, _safety_option(
+        "--dead-letters", metavar="FILE",
+        help="File of records that cannot be used. Default: in the --state folder.")] = None
+
+
+@dataclass(frozen=True)
+class StreamAlerts(options.Alerts):
+    """Where alerts of a tracker go."""
+
+    alerts: Annotated[str | None, options.alert_option(
+        "--alerts", metavar="PLACE", help="Write each alert of a tracker once; as --output.")] = None
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """Metrics of the running stream."""
+
+    metrics: Annotated[Path | None, _monitoring_option(
+        "--metrics", metavar="FILE", help="Keep metrics for Prometheus in this file.")] = None
+    metrics_port: Annotated[int | None, _monitoring_option(
+        "--metrics-port", min=0, max=65535, metavar="PORT",
+        help="Also serve metrics on http://127.0.0.1:PORT/metrics.")] = None
+    report_seconds: Annotated[float, _monitoring_option(
+        "--report-seconds", min=0.1, metavar="SECONDS", help="Time between two lines of metrics.")] = 10.0
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """All options of a stream."""
+
+    model: options.Model
+    sources: Annotated[list[str], typer.Argument(
+        metavar="SOURCE...",
+        help="Files, a folder, - for stdin, redis://HOST/0#STREAM, or a database URL#TABLE.")]
+    outputs: Outputs
+    input: StreamInput
+    growing: Growing
+    safety: Safety
+    alerts: StreamAlerts
+    monitoring: Monitoring
+    run: options.Run
+
+    @property
+    def state(self) -> Path:
+        """The folder of checkpoints."""
+        return self.outputs.state or self.model.with_suffix(".stream")
+
+    @property
+    def dead_letters(self) -> Path:
+        """The file of records that cannot be used."""
+        return self.safety.dead_letters or self.state / "dead-letters.jsonl"
+# fmt: on
+
+
+@options.with_groups
+def stream(plan: StreamPlan) -> None:
+    """Learn from a stream and write predictions. Resumes after a crash without losing data.
+
+    MODEL is a streaming model, such as online-lda or online-med-lda, or a
+    tracker. It is not changed: the new model is in the --state folder. The same
+    command continues where the last one stopped. New words and labels are
+    added to the model.
+
+    Example: bayou stream news.bayou mail.jsonl -f -o predictions.jsonl
     """
-    from bayou.api.online_supervised import OnlineSupervised
-    from bayou.run.batches import CHUNK
+    from bayou.cli.stream_run import run
 
-    inner = getattr(model, "estimator_", model.estimator)
-    if is_tracker(inner):
-        return TRACKED
-    size = mini_batch(inner)
-    if not isinstance(inner, OnlineSupervised):
-        return _BATCHES * size
-    return min(_BATCHES, max(CHUNK // size, 1)) * size
-
-
-def mini_batch(estimator: Any) -> int:
-    """Documents in a mini-batch of a stream: as many as were asked for, or as the model takes by itself."""
-    from bayou.inference.lda.stream import batch_size
-
-    p = estimator._checked_parameters()
-    return int(p.batch_size or batch_size(p.n_docs))
+    messages = plan.run.messages()
+    _check_places(plan)
+    if plan.growing.closed and plan.growing.limits():
+        flags = ", ".join("--" + name.replace("_", "-") for name in plan.growing.limits())
+        raise typer.BadParameter(f"--closed cannot be combined with {flags}")
+    with interrupt.Brake(messages) as brake, _on_sigterm() as term:
+        is_over = run(plan, messages, lambda: brake.pressed or term.is_set())
+    if not is_over and brake.pressed:
+        raise typer.Exit(INTERRUPTED)
 
 
-def is_tracker(estimator: Any) -> bool:
-    """Whether a model learns slices of time."""
-    return hasattr(type(estimator), "slices_")
+def _check_places(plan: StreamPlan) -> None:
+    """Refuse files that cannot be written, or that would overwrite each other."""
+    state, metrics = plan.state, plan.monitoring.metrics
+    if state.exists() and not state.is_dir():
+        raise typer.BadParameter(f"{state} is a file; name a folder", param_hint="--state")
+    output.check_writable(state / "x" if state.is_dir() else state, "--state")
+    for flag, file in (("--metrics", metrics), ("--dead-letters", plan.safety.dead_letters)):
+        if file is not None:
+            output.check_writable(file, flag)
+    places: list[tuple[str, str | Path | None]] = [("--output", p) for p in plan.outputs.out or []]
+    places += [("--alerts", plan.alerts.alerts), ("--metrics", metrics)]
+    places += [("--dead-letters", plan.dead_letters)]
+    for i, (flag, place) in enumerate(places):
+        if place is not None:
+            others = [other for _, other in places[:i]]
+            output.check_apart(place, [*plan.sources, plan.model, *others], flag)
+            if flag != "--metrics":
+                output.check_lines(str(place), flag)
 
 
-def seen(model: TextModel) -> int:
-    """Documents so far, with those that wait for their mini-batch to be full."""
-    inner = model.estimator_
-    waiting = inner.pending_.n_docs if hasattr(inner, "pending_") else 0
-    return int(inner.state_.n_seen + waiting)
-
-
-def check_able(model: TextModel, path: Any) -> None:
-    """Refuse a model that cannot go on learning."""
-    if hasattr(model, "partial_fit"):
-        if not is_tracker(model.estimator_):
-            return
-        raise typer.BadParameter(
-            f"{path} learns slices of time; go on with `bayou track FILE --from {path}`",
-            param_hint="MODEL",
-        )
-    other = "online-med-lda" if answers.are_learned(model.estimator_) else "online-lda"
-    raise typer.BadParameter(
-        f"{path} is a {name_of(type(model.estimator_))}, which learns from a whole corpus "
-        f"at once; fit one with --model {other} to update it",
-        param_hint="MODEL",
-    )
-
-
-def columns_of(
-    model: TextModel, text: str | None, label: str | None, target: str | None
-) -> Columns:
-    """The columns to learn from: those named, else the remembered, `labels` or `label`, or `target`."""
-    columns = answers.columns(model, text, label, target)
-    n_targets = model.estimator_.response_.n_tasks if columns.target != "" else 1
-    if n_targets > 1:
-        raise DataError(
-            f"the model predicts {n_targets} numbers of a document, and --target is one; go on with "
-            "partial_fit in Python"
-        )
-    if columns.target is None:  # a guess would take a field that is missing for no field at all
-        return columns._replace(target=remembered.names(model).get("target", "target"))
-    return columns
-
-
-def check_labelled(batch: documents.Batch, source: documents.Source) -> None:
-    """Refuse a stream whose first documents have no field of labels: it was not named."""
-    if source.columns.label is None and batch.labels is None:
-        name = (source.usual or {}).get("label", "label")
-        raise DataError(
-            f"no field `{name}` to learn from; name it with --label, or give --label '' to learn "
-            "from the words alone"
-        )
-
-
-def learn(model: TextModel, batch: documents.Batch) -> None:
-    """Learn from a batch; labels that the model has not met become its own."""
-    inner = model.estimator_
-    if not answers.are_learned(inner):
-        model.partial_fit(batch.texts)
-    elif answers.is_regression(inner):
-        missing = [float("nan")] * len(batch.texts)
-        model.partial_fit(batch.texts, batch.targets or missing)
-    else:
-        rows = label_rows(inner, batch)
-        y = [row or None for row in rows]
-        one = y if inner.multi_label_ else [row[0] if row else None for row in rows]
-        model.partial_fit(batch.texts, one, classes=strange(inner.classes_, rows) or None)
-
-
-def learn_all(
-    learner: TextModel,
-    batches: Iterator[documents.Batch],
-    kept: Path | None,
-    dry_run: bool,
-    voice: Voice,
-) -> tuple[int, bool]:
-    """Learn batch after batch; gives the documents that were learned, and whether Ctrl-C ended it."""
-    n_docs, brake, saved = 0, interrupt.Brake(voice), time.monotonic()
+@contextlib.contextmanager
+def _on_sigterm() -> Iterator[threading.Event]:
+    """An event that SIGTERM sets."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: event.set())
     try:
-        for batch in batches:
-            if dry_run:
-                n_docs += len(batch.texts)
-                continue
-            with brake:
-                learner.estimator_.set_params(callbacks=[brake])
-                before = seen(learner)
-                learn(learner, batch)
-                n_docs += seen(learner) - before
-                learner.estimator_.set_params(callbacks=None)
-            voice.detail(f"{n_docs:,} documents")
-            if brake.pressed:
-                return n_docs, True
-            if kept is not None and time.monotonic() - saved > _SECONDS:
-                learner.save(kept)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        if brake.pressed:  # for the second time, in the middle of a mini-batch
-            raise
-        interrupt.heard()
-        return n_docs, True  # nothing is half done while the next documents are awaited
-    return n_docs, False
-
-
-def label_rows(classifier: Any, batch: documents.Batch) -> list[list[Any]]:
-    """The labels of every document as the model spells them; none where nothing is known."""
-    from bayou.data.fields import as_labels
-
-    if batch.labels is None:
-        return [[] for _ in batch.texts]
-    matrix, found = as_labels(batch.labels, len(batch.texts))
-    own = {str(label): label for label in classifier.classes_.tolist()}
-    names = [own.get(name, name) for name in found or ()]
-    ends = pairwise(matrix.indptr.tolist())
-    rows = [[names[i] for i in matrix.indices[a:b]] for a, b in ends]
-    for id_, row in zip(batch.ids, rows, strict=True):
-        if len(row) > 1 and not classifier.multi_label_:
-            raise DataError(
-                f"document {id_} has {len(row)} labels; the model has learned one class a document"
-            )
-    return rows
-
-
-def strange(classes: Any, rows: Sequence[Sequence[Any]]) -> list[Any]:
-    """Labels that the model does not know, sorted."""
-    return sorted({label for row in rows for label in row} - set(classes.tolist()), key=str)
+        yield event
+    finally:
+        signal.signal(signal.SIGTERM, before)

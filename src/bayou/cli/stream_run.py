@@ -1,121 +1,122 @@
-"""One run of ``bayou stream``: source, sinks, model and loop, put together."""
+"""One run of ``bayou stream``: source, sinks, model and loop."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayou.cli import model_file, remembered, stream
+from bayou.cli import alerts, columns, model_file
+from bayou.cli.learner import Learner
+from bayou.cli.messages import Messages
 from bayou.cli.shell import as_flags
-from bayou.cli.telling import pass_on, told
-from bayou.cli.voice import Voice
+from bayou.cli.stream_report import Reporter
 from bayou.data.errors import DataError, ModelFileError, several
 
 if TYPE_CHECKING:
-    from bayou.cli.streaming import Task
-    from bayou.cli.watching import Watch
+    from bayou.cli.stream import StreamPlan
+    from bayou.cli.stream_task import StreamTask
+    from bayou.cli.tracker_task import TrackerTask
     from bayou.data.streams.addresses import SourceSettings
     from bayou.data.vocabulary_growth import Growth
     from bayou.run.hooks import Hook
     from bayou.run.ingest import Ingest, Policy
     from bayou.run.journal import CheckpointContents, Journal
-    from bayou.text_model import TextModel
 
 _MOST_TERMS = 50_000
-_UNKNOWN = 0.5  # share of words from which somebody should have a look
 
 
-class Plan(NamedTuple):
-    """A stream as the command line has it."""
-
-    model: Path
-    sources: list[str]
-    outputs: list[str]
-    state: Path
-    dead_letters: Path
-    columns: dict[str, str | None]  # text, label, target, id; time where it was given
-    separator: str | None
-    top: int | None
-    block: int | None
-    remember: int
-    closed: bool
-    growth: dict[str, int]  # what was given
-    wanted: SourceSettings
-    policy: dict[str, Any]  # checkpoints
-    keep: int
-    metrics: Path | None
-    port: int | None
-    threads: int | None
-    alerts: str | None
-    hooks: list[Hook]
-
-
-def run(plan: Plan, voice: Voice, stopped: Callable[[], bool]) -> bool:
-    """The whole of a stream; gives whether the source has ended."""
-    from bayou.data.streams import addresses
-    from bayou.run.gauges import serving
+def run(plan: StreamPlan, messages: Messages, stopped: Callable[[], bool]) -> bool:
+    """Run a stream; gives whether the source has ended."""
     from bayou.run.journal import Journal
 
-    journal = Journal(plan.state, plan.keep, voice.say)
+    hooks = alerts.hooks_of(plan.alerts)
+    journal = Journal(plan.state, plan.safety.keep, messages.info)
     try:
         kept = journal.newest()
-        learner = _learner(plan, kept)
-        loop = _made(plan, learner, journal, kept, stopped, voice)
+        learner = _load(plan, kept)
 
-        def told(remark: str) -> None:
-            voice.say(remark)
-            loop.alert()
+        def task() -> StreamTask | TrackerTask:
+            return _task(plan, learner, kept, hooks, messages)
 
-        addresses.share_retry_callbacks(loop.source, *loop.sinks, stopped=stopped, told=told)
-        loop.source.remarks = told
+        loop = _loop(plan, learner, task, journal, stopped)
         loop.gauges.values["alerts_total"] += journal.n_damaged
-        with serving(plan.port, loop.gauges.text) as port, contextlib.ExitStack() as stack:
-            if port is not None:
-                voice.say(f"Figures on http://127.0.0.1:{port}/metrics")
-            stack.callback(_closed, loop)
-            reporter = _Reporter(plan, loop, voice)
-            loop.reported = reporter.report
-            try:
-                loop.open(kept)
-            except DataError:
-                if not stopped():
-                    raise
-                voice.say("Stopped before anything was read")  # a server was away
-                return False
-            first = loop.n_docs
-            if kept is not None:
-                voice.say(f"Going on after {first:,} documents")
-            with _few_collections():
-                ended = loop.run()
-        learner.save(plan.state / "model.bayou")
-        if ended and loop.n_dead and not loop.n_docs:
-            raise DataError(
-                f"none of the {loop.n_dead:,} records could be used ({loop.why_dead}; more in "
-                f"{plan.dead_letters}); mend that, and begin again without {plan.state}"
-            )
-        if ended and loop.n_docs == first:
-            new = "more " if first else ""
-            voice.say(f"There were no {new}documents in {loop.source.name}; nothing was learned")
-        if not ended and (n := loop.n_waiting):
-            voice.say(
-                f"{several(n, 'document')} waited for a block of {loop.policy.block:,} to be full: not "
-                "learned, and read again when the stream goes on (a smaller --block learns sooner)"
-            )
-        voice.say(f"{'Done' if ended else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
-        return ended
+        done = _drive(plan, loop, kept, messages)
+        if done is None:
+            return False
+        learner.model.save(plan.state / "model.bayou")
+        n_before, is_over = done
+        _report_end(plan, loop, n_before, is_over, messages)
+        return is_over
     finally:
         journal.close()
 
 
+def _drive(
+    plan: StreamPlan, loop: Ingest, kept: CheckpointContents | None, messages: Messages
+) -> tuple[int, bool] | None:
+    """Run the loop; gives the documents of earlier runs and whether the source has ended.
+
+    None if it was stopped before anything was read.
+    """
+    from bayou.data.streams import addresses
+    from bayou.run.gauges import serving
+
+    def warn(text: str) -> None:
+        messages.info(text)
+        loop.alert()
+
+    addresses.share_retry_callbacks(loop.source, *loop.sinks, stopped=loop.stopped, told=warn)
+    loop.source.remarks = warn
+    metrics = plan.monitoring
+    with serving(metrics.metrics_port, loop.gauges.text) as port, contextlib.ExitStack() as stack:
+        if port is not None:
+            messages.info(f"Metrics on http://127.0.0.1:{port}/metrics")
+        stack.callback(_close, loop)
+        loop.reported = Reporter(metrics.metrics, loop, messages).report
+        try:
+            loop.open(kept)
+        except DataError:
+            if not loop.stopped():
+                raise
+            messages.info("Stopped before anything was read")  # a server was away
+            return None
+        n_before = loop.n_docs
+        if kept is not None:
+            messages.info(f"Resuming after {n_before:,} documents")
+        with _few_collections():
+            return n_before, loop.run()
+
+
+def _report_end(
+    plan: StreamPlan, loop: Ingest, n_before: int, is_over: bool, messages: Messages
+) -> None:
+    """Print how a run ended; a stream without a single usable record is an error."""
+    if is_over and loop.n_dead and not loop.n_docs:
+        raise DataError(
+            f"none of the {loop.n_dead:,} records could be used ({loop.why_dead}; more in "
+            f"{plan.dead_letters}); correct that, remove {plan.state} and start again"
+        )
+    if is_over and loop.n_docs == n_before:
+        new = "more " if n_before else ""
+        messages.info(f"There were no {new}documents in {loop.source.name}; nothing was learned")
+    if not is_over and (n := loop.n_waiting):
+        messages.info(
+            f"{several(n, 'document')} waited for a block of {loop.policy.block:,}: not learned, and read "
+            "again when the stream resumes (a smaller --block learns sooner)"
+        )
+    messages.info(f"{'Done' if is_over else 'Stopped'}; the model is {plan.state / 'model.bayou'}")
+
+
 @contextlib.contextmanager
 def _few_collections() -> Iterator[None]:
-    """Look for cycles seldom: documents make none, and every look goes over all that is loaded."""
+    """Collect garbage seldom: documents make no cycles, and a collection visits all loaded objects."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -126,174 +127,161 @@ def _few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _closed(loop: Ingest) -> None:
+def _close(loop: Ingest) -> None:
     places: list[Any] = [loop.source, *loop.sinks]
     for place in places:
         with contextlib.suppress(AttributeError, OSError):  # not opened, or on a full disk
             place.close()
 
 
-class _Reporter:
-    """Says how a stream is doing, and what somebody should have a look at."""
-
-    def __init__(self, plan: Plan, loop: Ingest, voice: Voice) -> None:
-        self._metrics, self._loop, self._voice = plan.metrics, loop, voice
-        self._late = self._undated = 0.0
-        self._n_docs = -1.0  # at the last time
-
-    def report(self) -> None:
-        gauges = self._loop.gauges
-        before, self._n_docs = self._n_docs, gauges.values["documents_total"]
-        if gauges.values["unknown_share"] > _UNKNOWN and self._n_docs != before:
-            self._remark(
-                "Most words of the latest documents are unknown; is this the stream of the model?"
-            )
-        late, self._late = self._late, gauges.values["late_total"]
-        if self._late > late:
-            self._remark(
-                f"{several(int(self._late - late), 'document')} came late: slices of their time were over, "
-                "as later documents had come before"
-            )
-        undated, self._undated = self._undated, gauges.values["undated_total"]
-        if self._undated > undated:
-            n = several(self._undated - undated, "document")
-            self._voice.say(f"{n} without a date counted to the time of the one before")
-        self._voice.say(gauges.line())
-        if self._metrics is not None:
-            try:
-                gauges.write(self._metrics)
-            except OSError as error:  # no reason to end what is being measured
-                reason = (error.strerror or str(error)).lower()
-                self._remark(f"{self._metrics} could not be written: {reason}")
-
-    def _remark(self, text: str) -> None:
-        self._voice.say(text)
-        self._loop.alert()
-
-
-def _learner(plan: Plan, kept: CheckpointContents | None) -> TextModel:
+def _load(plan: StreamPlan, kept: CheckpointContents | None) -> Learner:
     """The model of the newest checkpoint, or the one that was given."""
     if kept is not None:
         from bayou.api.files import model_of
-        from bayou.cli.streaming import digest_of
 
-        begun = kept.manifest.get("stream", {}).get("settings", {}).get("model")
-        if begun != digest_of(plan.model):
+        first = kept.manifest.get("stream", {}).get("settings", {}).get("model")
+        if first != _digest(plan.model):
             raise ModelFileError(
-                f"the stream in {plan.state} was not begun with {plan.model} as it is now; give the model it "
-                "was begun with, or another --state"
+                f"the stream in {plan.state} was not started with {plan.model} as it is now; give the model "
+                "it was started with, or another --state"
             )
-        learner: TextModel = model_of(kept.arrays, kept.manifest, str(plan.state))
-        learner.estimator_.set_params(n_threads=plan.threads)
-        return learner
-    learner = model_file.load_text_model(plan.model, plan.threads)
-    if stream.is_tracker(learner.estimator_):
-        return learner  # it finds its own words
-    stream.check_able(learner, plan.model)
-    learner.growth = None if plan.closed else _growth(plan, learner)
-    learner._open_again()  # so that the first checkpoint knows of it
+        found = Learner(model_of(kept.arrays, kept.manifest, str(plan.state)))
+        found.estimator.set_params(n_threads=plan.run.threads)
+        return found
+    learner = Learner(model_file.load_text_model(plan.model, plan.run.threads))
+    if learner.is_tracker:
+        return learner  # its vocabulary grows by its own rules
+    learner.check_updatable(plan.model)
+    learner.model.growth = None if plan.growing.closed else _growth(plan, learner)
+    learner.model._open_again()  # so that the first checkpoint has it
     return learner
 
 
-def _growth(plan: Plan, learner: TextModel) -> Growth:
+def _growth(plan: StreamPlan, learner: Learner) -> Growth:
     from bayou.data.vocabulary_growth import Growth
 
-    own = asdict(learner.growth) if learner.growth is not None else {}
-    size = plan.block or stream.size_of(learner)
+    model, given = learner.model, plan.growing.limits()
+    own = asdict(model.growth) if model.growth is not None else {}
+    size = plan.safety.block or learner.block_size
     usual = {
-        "max_terms": max(_MOST_TERMS, 2 * len(learner.vocabulary_)),
-        "every": min(size, Growth.every, plan.growth.get("memory", size)),
+        "max_terms": max(_MOST_TERMS, 2 * len(model.vocabulary_)),
+        "every": min(size, Growth.every, given.get("memory", size)),
     }
-    return Growth(**{**usual, **own, **plan.growth})
+    return Growth(**{**usual, **own, **given})
 
 
-def _made(
-    plan: Plan,
-    learner: TextModel,
+def _loop(
+    plan: StreamPlan,
+    learner: Learner,
+    task: Callable[[], StreamTask | TrackerTask],
     journal: Journal,
-    kept: CheckpointContents | None,
     stopped: Callable[[], bool],
-    voice: Voice,
 ) -> Ingest:
     """Source, sinks, model and loop, put together."""
     from bayou.data.streams import addresses
     from bayou.data.streams.sinks import JsonLines
     from bayou.run.ingest import Ingest, Policy
 
-    policy = Policy(plan.block or stream.size_of(learner), plan.remember, **plan.policy)
-    source = addresses.open_source(plan.sources, plan.wanted)
-    sinks = [*map(addresses.open_sink, plan.outputs), JsonLines(str(plan.dead_letters))]
-    told = None if plan.alerts is None else addresses.open_sink(plan.alerts)
-    names = [sink.name for sink in (*sinks, *([told] if told is not None else []))]
-    settings = _settings(plan, policy, source.name, names)
-    begun = kept is not None and bool(kept.manifest.get("stream", {}).get("mark", {}).get("n_docs"))
-    work = _task(plan, learner, begun, voice).work(bool(plan.outputs))
-    work = work._replace(read=_in_flags(work.read))
-    return Ingest(source, sinks, journal, work, policy, settings, stopped, alerts=told)
+    safety, outputs, wanted = plan.safety, plan.outputs.out or [], _reading(plan)
+    policy = Policy(
+        safety.block or learner.block_size,
+        plan.input.remember,
+        safety.checkpoint_docs,
+        safety.checkpoint_seconds,
+        plan.monitoring.report_seconds,
+    )
+    source = addresses.open_source(plan.sources, wanted)
+    sinks = [*map(addresses.open_sink, outputs), JsonLines(str(plan.dead_letters))]
+    alert_sink = None if plan.alerts.alerts is None else addresses.open_sink(plan.alerts.alerts)
+    names = [sink.name for sink in (*sinks, *([alert_sink] if alert_sink is not None else []))]
+    settings = _settings(plan, policy, wanted, source.name, names)
+    work = task().work(bool(outputs))
+    work = work._replace(read=_with_flags(work.read))
+    return Ingest(source, sinks, journal, work, policy, settings, stopped, alerts=alert_sink)
 
 
-def _in_flags(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Errors about records in the words of the command line: they stand among the dead letters."""
+def _reading(plan: StreamPlan) -> SourceSettings:
+    from bayou.data.records import check_options
+    from bayou.data.streams.addresses import SourceSettings
 
-    def worded(record: Any) -> Any:
+    i = plan.input
+    how = check_options(i.encoding_errors, i.max_line_bytes)
+    return SourceSettings(i.format, plan.outputs.follow, i.key, i.group, i.overlap, how)
+
+
+def _with_flags(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A reader whose errors name flags of the command line: they are written to the dead letters."""
+
+    def read_record(record: Any) -> Any:
         try:
             return read(record)
         except DataError as error:
             raise DataError(as_flags(str(error))) from None
 
-    return worded
+    return read_record
 
 
-def _task(plan: Plan, learner: TextModel, begun: bool, voice: Voice) -> Task | Watch:
-    """What is done with documents: by a tracker, which needs their times, or by any other model."""
-    from bayou.cli.streaming import Task
-    from bayou.cli.watching import Watch
+def _task(
+    plan: StreamPlan,
+    learner: Learner,
+    kept: CheckpointContents | None,
+    hooks: list[Hook],
+    messages: Messages,
+) -> StreamTask | TrackerTask:
+    """What is done with documents: by a tracker, which needs their dates, or by any other model."""
+    from bayou.cli.stream_task import StreamTask
+    from bayou.cli.tracker_task import TrackerTask
 
-    text, label, target, id_ = (plan.columns[name] for name in ("text", "label", "target", "id"))
-    time = plan.columns.get("time")
-    columns = stream.columns_of(learner, text, label, target)._replace(id=id_)
-    names = remembered.asked(learner, columns, plan.separator, text)
-    if not stream.is_tracker(learner.estimator_):
-        if time is not None or plan.alerts is not None or plan.hooks:
+    input, top = plan.input, plan.outputs.top or None
+    found = learner.columns(input.text, input.label, input.target)._replace(id=input.id)
+    names = columns.field_names(learner.model, found, input.label_separator, input.text)
+    if not learner.is_tracker:
+        if input.time is not None or plan.alerts.alerts is not None or hooks:
             raise typer.BadParameter(
-                f"{plan.model} has no slices of time and no alerts of topics; leave out --time, --alerts, "
-                "--on-alert and --webhook, or make a tracker with `bayou track -o`",
+                f"{plan.model} is not a tracker and has no alerts; leave out --time, --alerts, --on-alert "
+                "and --webhook, or make a tracker with `bayou track -o`",
                 param_hint="MODEL",
             )
-        return Task(learner, names, plan.top, voice.say)
-    if plan.closed or plan.growth:
+        return StreamTask(learner, names, top, messages.info)
+    if plan.growing.closed or plan.growing.limits():
         raise typer.BadParameter(
-            "a tracker keeps account of its own words, as it was made to; leave out --closed, --max-terms, "
-            "--min-docs and --memory",
+            "a tracker manages its vocabulary itself; leave out --closed, --max-terms, --min-docs and "
+            "--memory",
             param_hint="MODEL",
         )
-    dated = isinstance(learner.estimator_.slice_by, str)
+    is_dated = isinstance(learner.estimator.slice_by, str)
 
-    def tell(alert: Any) -> None:
-        voice.say(told(alert))
-        pass_on(alert.to_json(), plan.hooks, voice)
+    def send(alert: Any) -> None:
+        messages.info(alerts.line(alert))
+        alerts.call_hooks(alert.to_json(), hooks, messages)
 
-    when = time if time is not None or dated else ""
+    when = input.time if input.time is not None or is_dated else ""
     names = names._replace(columns=names.columns._replace(time=when))
-    return Watch(learner, names, plan.top, tell, begun)
+    mark = {} if kept is None else kept.manifest.get("stream", {}).get("mark", {})
+    return TrackerTask(learner.model, names, top, send, bool(mark.get("n_docs")))
 
 
-def _settings(plan: Plan, policy: Policy, source: str, outputs: list[str]) -> dict[str, Any]:
-    """What must be the same when the stream goes on."""
-    from bayou.cli.streaming import digest_of
-
-    w = plan.wanted
+def _settings(
+    plan: StreamPlan, policy: Policy, wanted: SourceSettings, source: str, outputs: list[str]
+) -> dict[str, Any]:
+    """What must be the same when the stream resumes."""
     return {
-        "model": digest_of(plan.model),
+        "model": _digest(plan.model),
         "source": source,
         "output": outputs,
-        "columns": plan.columns,
-        "label-separator": plan.separator,
-        "top": plan.top,
+        "columns": plan.input.columns(),
+        "label-separator": plan.input.label_separator,
+        "top": plan.outputs.top or None,
         "block": policy.block,
-        "remember": plan.remember,
-        "closed": plan.closed,
-        "growth": plan.growth,
-        "reading": [w.format, w.key, w.overlap, *w.options],
-        "group": w.group,
+        "remember": plan.input.remember,
+        "closed": plan.growing.closed,
+        "growth": plan.growing.limits(),
+        "reading": [wanted.format, wanted.key, wanted.overlap, *wanted.options],
+        "group": wanted.group,
     }
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

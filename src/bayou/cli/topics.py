@@ -12,26 +12,26 @@ from bayou.cli import listing, model_file, options, output
 def topics(
     model: options.Model,
     n_terms: Annotated[
-        int, typer.Option("--terms", "-n", min=1, metavar="N", help="Terms of each topic.")
+        int, typer.Option("--terms", "-n", min=1, metavar="N", help="Number of terms per topic.")
     ] = 10,
     as_json: options.AsJson = False,
 ) -> None:
     """Print the topics of a model, largest first.
 
-    The share is that of all words the model has learned from; of a tracker, of
-    the words of its last slice. A topic of a
-    supervised model has the classes it speaks for, with its weights. A model
-    that has learned how many topics there are says so first, with an interval.
-    Topics without words of their own are counted; --json has them too.
+    The share is the topic's share of all training words; for a tracker, of the
+    words of its last slice. Topics of a supervised model have the classes with
+    the largest positive weights. A model that learns the number of topics prints
+    it first, with an interval. Topics with hardly any words are only counted;
+    --json prints them too.
 
     Example: bayou topics reviews.bayou -n 20
     """
-    learned = model_file.load(model)
-    estimator = getattr(learned, "estimator_", learned)
+    loaded = model_file.load(model)
+    estimator = getattr(loaded, "estimator_", loaded)
     found = listing.topics_of(estimator, n_terms)
     if not as_json:
-        if said := listing.number_told(estimator):
-            typer.echo(said)
+        if number := listing.number_of_topics(estimator):
+            typer.echo(number)
         listing.print_topics(found, estimator)
         return
     for topic in found:

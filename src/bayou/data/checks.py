@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Real
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,49 +12,6 @@ MAX_TOPICS = 65_535  # topic numbers are stored in sixteen bits
 
 # Kernels work in single precision: priors outside these bounds would turn into zero or infinity there.
 LEAST, MOST = 1e-30, 1e30
-_OPTIONAL = ("n_sweeps", "n_docs", "max_time")  # parameters that may be None
-
-
-def check_parameters(p: SimpleNamespace, counts: Iterable[str], positive: Iterable[str]) -> None:
-    """Refuse parameters that cannot be meant; ``counts`` are whole numbers of at least 1."""
-    for name in counts:
-        if getattr(p, name) is not None or name not in _OPTIONAL:
-            whole(name, getattr(p, name), 1)
-    for name in positive:
-        if getattr(p, name) is not None or name not in _OPTIONAL:
-            number(name, getattr(p, name), LEAST)
-    _check_most(p.n_topics)
-    if p.n_threads not in (None, -1):
-        whole("n_threads", p.n_threads, 1)
-
-
-def check_n_topics(n_topics: Any) -> None:
-    """Refuse a number of topics that cannot be."""
-    whole("n_topics", n_topics, 1)
-    _check_most(n_topics)
-
-
-def _check_most(n_topics: int) -> None:
-    if n_topics > MAX_TOPICS:
-        raise ValueError(f"n_topics must be at most {MAX_TOPICS}; got {n_topics}")
-
-
-def check_averaged_sweeps(p: SimpleNamespace) -> None:
-    """Refuse to average more sweeps than there are."""
-    if p.n_kept > p.n_sweeps:
-        raise ValueError(f"n_kept must be at most n_sweeps = {p.n_sweeps}; got {p.n_kept}")
-
-
-def check_growth(p: SimpleNamespace) -> None:
-    """Refuse what topics cannot be born under."""
-    number("alpha", p.alpha, LEAST)
-    number("gamma", p.gamma, 1e-6, 1e6)
-    whole("n_topics", p.n_topics, 1)
-    whole("max_topics", p.max_topics, 1)
-    if not p.n_topics <= p.max_topics <= MAX_TOPICS:
-        raise ValueError(
-            f"max_topics must be from n_topics = {p.n_topics} to {MAX_TOPICS}; got {p.max_topics}"
-        )
 
 
 def whole(name: str, value: Any, least: int) -> None:

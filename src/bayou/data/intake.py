@@ -1,20 +1,48 @@
 """Documents that wait until their slice of time is over."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from bayou.data import schema
 from bayou.data.calendar import NEVER, Width, fill_missing_times, slice_numbers, slice_start
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.schema import Array, Number
 from bayou.data.stream_terms import join_corpora
 
-_KEPT = ("newest", "closed", "arrived", "clock")
-_BELIEVED = 100  # documents that must not contradict it before a date of far ahead is forgotten
+_N_LATEST = 100  # a slice is over if one of this number of latest documents is in a later one
+
+AnyTime = Annotated[int, Number(ge=None)]
+Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+
+class IntakeTimes(NamedTuple):
+    """Numbers of an intake in a model file."""
+
+    newest: AnyTime
+    closed: AnyTime
+    arrived: int
+    clock: AnyTime
+    n_dropped: int
+    late: Annotated[npt.NDArray[np.int64], Array("open", 2, ge=None)]  # slice, late documents
+
+
+class IntakeDocuments(NamedTuple):
+    """Waiting documents in a model file: the slice of each, and their counts."""
+
+    numbers: Annotated[npt.NDArray[np.int64], Array("docs", ge=None)]
+    indptr: Annotated[Ints, Array("docs+1", offsets="entries")]
+    indices: Annotated[Ints, Array("entries", below="terms")]
+    data: Annotated[Floats, Array("entries")]
 
 
 class DueSlice(NamedTuple):
@@ -28,12 +56,12 @@ class DueSlice(NamedTuple):
 
 
 class Intake:
-    """Sorts documents into slices and gives out those that are over.
+    """Sorts documents into slices and returns slices that are over.
 
-    A calendar slice is over when a document of a slice more than ``grace`` later has come, among the latest
-    hundred: one wrong date of far ahead does not end all slices for ever. A document whose slice is over
-    joins the oldest one that is still open (``late`` "next"), or is left out ("drop"). One without a time
-    has that of the document before it.
+    A calendar slice is over if one of the latest hundred documents is in a slice more than ``grace`` later.
+    So a single wrong date in the future does not end all slices for ever. A document whose slice is over
+    joins the oldest open slice (``late`` "next"), or is left out ("drop"). A document without a time has the
+    time of the document before it.
     """
 
     def __init__(self, width: Width, grace: int = 0, late: str = "next") -> None:
@@ -41,19 +69,16 @@ class Intake:
         self.waiting: dict[int, list[Corpus]] = {}
         self.n_late: dict[int, int] = {}
         self.newest = self.closed = self.clock = NEVER
-        self._latest: npt.NDArray[np.int64] = np.zeros(
-            0, np.int64
-        )  # slices of the latest documents
-        self.arrived = 0
-        self.n_dropped = 0
+        self._latest = np.zeros(0, np.int64)  # slices of the latest documents
+        self.arrived = self.n_dropped = 0
 
     @property
     def n_docs(self) -> int:
-        """Documents that wait."""
+        """Number of waiting documents."""
         return sum(part.n_docs for parts in self.waiting.values() for part in parts)
 
     def take(self, corpus: Corpus) -> None:
-        """Documents that have come, in any order."""
+        """Add documents, in any order of time."""
         numbers = self._numbers(corpus)
         names = corpus.ids or tuple(str(self.arrived + d) for d in range(corpus.n_docs))
         self.arrived += corpus.n_docs
@@ -63,26 +88,29 @@ class Intake:
             corpus = corpus.without_labels(names)
         self.newest = max(self.newest, int(numbers.max()))
         if self.width.is_dated:
-            self._latest = np.concatenate([self._latest, numbers[-_BELIEVED:]])[-_BELIEVED:]
-        over = self.closed if self.width.is_dated else NEVER
-        late = numbers <= over
-        if late.any():
-            if self.late == "drop":
+            self._latest = np.concatenate([self._latest, numbers[-_N_LATEST:]])[-_N_LATEST:]
+            late = numbers <= self.closed
+            if late.any() and self.late == "drop":
                 self.n_dropped += int(late.sum())
                 corpus, numbers = corpus[~late], numbers[~late]
-            else:
-                most = max(self._now(), over + 1)
-                open_ = min(
-                    [n for n in (*self.waiting, *numbers[~late].tolist()) if over < n <= most],
-                    default=over + 1,
-                )
-                self.n_late[open_] = self.n_late.get(open_, 0) + int(late.sum())
-                numbers = np.where(late, open_, numbers)
+            elif late.any():
+                numbers = self._move_late(numbers, late)
         for number in sorted({*numbers.tolist()}):
             mine = np.flatnonzero(numbers == number)
-            # what waits is ours: the caller may go on to use the arrays
+            # copied, because the caller may change the arrays
             part = corpus if self.width.unit == "call" else corpus[mine]
             self.waiting.setdefault(number, []).append(part)
+
+    def _move_late(
+        self, numbers: npt.NDArray[np.int64], late: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int64]:
+        """The slices of documents, in which late documents are in the oldest open slice."""
+        first = self.closed + 1
+        most = max(self._now(), first)
+        candidates = (*self.waiting, *numbers[~late].tolist())
+        oldest = min([n for n in candidates if first <= n <= most], default=first)
+        self.n_late[oldest] = self.n_late.get(oldest, 0) + int(late.sum())
+        return np.where(late, oldest, numbers)
 
     def _numbers(self, corpus: Corpus) -> npt.NDArray[np.int64]:
         if self.width.unit == "call":
@@ -92,8 +120,8 @@ class Intake:
             return (self.arrived + np.arange(corpus.n_docs, dtype=np.int64)) // self.width.step
         if corpus.times is None:
             raise DataError(
-                "slices of the calendar need the time of every document; give time=, or slice_by= a "
-                "number of documents"
+                "calendar slices need the time of every document; give time=, or a number of "
+                "documents as slice_by="
             )
         times = fill_missing_times(corpus.times, np.datetime64(self.clock, "us"))
         if len(times):
@@ -101,7 +129,7 @@ class Intake:
         return slice_numbers(times, self.width)
 
     def due(self, *, all: bool = False) -> DueSlice | None:
-        """The oldest slice that is over, or with ``all`` the oldest of any; None if there is none."""
+        """The oldest slice that is over, or with ``all`` the oldest slice; None if there is none."""
         if not self.waiting:
             return None
         number = min(self.waiting)
@@ -121,7 +149,7 @@ class Intake:
         return number < self._now() - self.grace
 
     def _now(self) -> int:
-        """The slice that the latest documents have reached."""
+        """The newest slice among the latest documents."""
         return int(self._latest.max()) if len(self._latest) else NEVER
 
     def _bounds(self, number: int, corpus: Corpus) -> tuple[int, int]:
@@ -137,12 +165,13 @@ class Intake:
     # -- files ---------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What waits, as arrays; the same however the documents came."""
-        out: dict[str, npt.NDArray[Any]] = {
-            f"intake.{name}": np.array(getattr(self, name)) for name in (*_KEPT, "n_dropped")
-        }
+        """Waiting documents as arrays, which do not depend on how the documents were cut into calls."""
+        late = np.array(sorted(self.n_late.items()), np.int64).reshape(-1, 2)
+        times = IntakeTimes(
+            self.newest, self.closed, self.arrived, self.clock, self.n_dropped, late
+        )
+        out = {f"intake.{name}": np.asarray(value) for name, value in times._asdict().items()}
         out["intake.latest"] = self._latest
-        out["intake.late"] = np.array(sorted(self.n_late.items()), np.int64).reshape(-1, 2)
         numbers = sorted(self.waiting)
         if not numbers:
             return out
@@ -160,30 +189,25 @@ class Intake:
         return out
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take back what `arrays` gave."""
-        try:
-            for name in (*_KEPT, "n_dropped"):
-                setattr(self, name, int(arrays[f"intake.{name}"]))
-            latest = arrays.get("intake.latest", np.array([self.newest]))
-            self._latest = np.asarray(latest, np.int64).reshape(-1)[-_BELIEVED:]
-            self.n_late = {int(n): int(late) for n, late in arrays["intake.late"]}
-            if "intake.numbers" in arrays:
+        """Read back what `arrays` gave, checked."""
+        times = schema.read(IntakeTimes, arrays, "intake")
+        self.newest, self.closed, self.arrived, self.clock, self.n_dropped, late = times
+        self.n_late = {int(n): int(docs) for n, docs in late}
+        latest = arrays.get("intake.latest", np.array([self.newest]))
+        self._latest = np.asarray(latest, np.int64).reshape(-1)[-_N_LATEST:]
+        if "intake.numbers" in arrays:
+            try:
                 self._restore_documents(arrays)
-        except (KeyError, ValueError, TypeError, IndexError, DataError) as error:
-            raise ModelFileError(f"the documents that wait cannot be read: {error}") from None
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                raise ModelFileError(f"the waiting documents cannot be read: {error}") from None
 
     def _restore_documents(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        import scipy.sparse as sp
-
-        numbers = arrays["intake.numbers"]
-        shape = (len(numbers), int(arrays["intake.width"]))
-        parts = tuple(arrays[f"intake.{name}"] for name in ("data", "indices", "indptr"))
-        counts = sp.csr_array(parts, shape=shape)
-        counts.check_format(full_check=True)
-        terms = arrays.get("intake.vocabulary")
-        times = arrays.get("intake.times")
+        n_terms = int(arrays["intake.width"])
+        found = schema.read(IntakeDocuments, arrays, "intake", {"terms": n_terms})
+        numbers, indptr, indices, data = found
+        terms, times = arrays.get("intake.vocabulary"), arrays.get("intake.times")
         whole = Corpus.from_matrix(
-            counts,
+            sp.csr_array((data, indices, indptr), shape=(len(numbers), n_terms)),
             vocabulary=None if terms is None else unpack_strings(terms),
             ids=unpack_strings(arrays["intake.ids"]),
             times=None if times is None else times.astype("datetime64[us]"),
@@ -193,5 +217,5 @@ class Intake:
 
 
 def with_times(corpus: Corpus, times: Any) -> Corpus:
-    """The corpus with other times; None leaves those that it has."""
+    """The corpus with other times; None keeps its own."""
     return corpus if times is None else replace(corpus, times=times)

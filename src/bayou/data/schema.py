@@ -9,7 +9,8 @@ A record is a NamedTuple whose array fields carry an `Array` in their annotation
         ptr: Annotated[I64, Array("docs+1", offsets="entries")]
         terms: Annotated[I32, Array("entries", below="terms")]
 
-Names of dimensions are bound by the first array that has them. Every later array must agree.
+The first array that has a named dimension gives its size. Every later array must agree. A file that breaks
+a rule raises `ModelFileError`; a declaration that cannot be checked raises TypeError.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import UnionType
+from types import EllipsisType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -25,7 +26,9 @@ from numpy.typing import NDArray
 
 from bayou.data.errors import ModelFileError
 
-Dim = int | str | tuple[int | str, ...]  # a size, a name, a name plus a number, or alternatives
+Dim = (
+    EllipsisType | int | str | tuple[int | str, ...]
+)  # a size, a name, a name plus a number, or alternatives
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
@@ -35,13 +38,14 @@ class Array:
     Parameters
     ----------
     *dims : int, str or tuple
-        A size; a name; ``"name+1"``; or a tuple of alternatives, of which one must fit.
+        A size; a name; ``"name+1"``; or a tuple of alternatives, of which one must fit. ``...`` alone
+        allows any shape.
     ge, gt, le : float or None
         Bounds of every number. Default: not negative.
     finite : bool
         Whether NaN and infinity are refused. Default: True.
     below : str or None
-        Every number is an index into the dimension of this name.
+        Every number is an index into the dimension of this name. Only ``ge`` can allow negative numbers.
     offsets : str or None
         The array starts at 0, never falls, and ends at the size of the dimension of this name.
     distinct : bool
@@ -52,13 +56,15 @@ class Array:
         self, *dims: Dim, ge: float | None = 0.0, gt: float | None = None, le: float | None = None,
         finite: bool = True, below: str | None = None, offsets: str | None = None, distinct: bool = False,
     ) -> None:  # fmt: skip
+        if below is not None and ge is None:
+            raise TypeError("an index needs a least value: leave out ge=None")
         self.dims, self.finite, self.distinct = dims, finite, distinct
         self.ge, self.gt, self.le = ge, gt, le
         self.below, self.offsets = below, offsets
 
 
 class Number(NamedTuple):
-    """The range of a number. Default: finite and not negative."""
+    """The range of a number. Default: finite and not negative. Ranges are not asked of NaN."""
 
     ge: float | None = 0.0
     gt: float | None = None
@@ -86,9 +92,10 @@ def _field(kind: type, name: str, hint: Any) -> _Field:
         hint, *notes = get_args(hint)
         rule = next((note for note in notes if isinstance(note, Array | Number)), None)
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if options[0] in (int, float, bool):
+    is_number = all(option in (int, float, bool) for option in options)
+    if is_number and not isinstance(rule, Array):
         return _Field(name, options, rule or Number())
-    if rule is None:
+    if is_number or not isinstance(rule, Array):
         raise TypeError(
             f"{kind.__name__}.{name} must declare its shape: Annotated[..., Array(...)]"
         )
@@ -119,18 +126,29 @@ def read(
     arrays : mapping
         The arrays of a file.
     prefix : str
+        Empty for arrays that are named like the fields.
     dims : mapping, optional
         Sizes of dimensions that are known from elsewhere.
     """
     values: dict[str, Any] = {}
     for name in kind._fields:  # type: ignore[attr-defined]
-        if f"{prefix}.{name}" not in arrays:
-            raise ModelFileError(f"the file lacks the array {prefix}.{name}; train the model again")
-        array = arrays[f"{prefix}.{name}"]
+        full = f"{prefix}.{name}" if prefix else name
+        if full not in arrays:
+            raise ModelFileError(f"the file lacks the array {full}; train the model again")
+        array = arrays[full]
         values[name] = array.item() if array.ndim == 0 else array
     record = kind(**values)
     check(record, dims)
     return record
+
+
+def empty(kind: type[R]) -> R:
+    """A record of arrays in which every dimension that has a name is of size 0."""
+
+    def size(dim: Dim) -> int:
+        return dim if isinstance(dim, int) else 0
+
+    return kind(*(np.zeros([*map(size, f.rule.dims)], f.types[0]) for f in _fields(kind)))  # type: ignore[union-attr]
 
 
 def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -141,12 +159,12 @@ def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
     for field in fields:
         _check_type(field, getattr(record, field.name))
     for field, value in _arrays(fields, record):
-        for dim, size in zip(field.rule.dims, value.shape, strict=True):
+        for dim, size in zip(_dims(field.rule, value), value.shape, strict=True):
             if isinstance(dim, str):
                 name, more = _split(dim)
                 found.setdefault(name, size - more)
     for field, value in _arrays(fields, record):
-        if not all(map(lambda d, n: _fits(d, n, found), field.rule.dims, value.shape)):
+        if not all(map(lambda d, n: _fits(d, n, found), _dims(field.rule, value), value.shape)):
             _refuse(field.name)
         _check_range(field.name, value, field.rule)
         _check_indexes(field.name, value, field.rule, found)
@@ -161,16 +179,20 @@ def _arrays(fields: tuple[_Field, ...], record: Any) -> Iterator[tuple[Any, NDAr
 
 def _check_type(field: _Field, value: Any) -> None:
     if isinstance(field.rule, Array):
-        right = isinstance(value, np.ndarray) and value.dtype.type in field.types
-        if not right or value.ndim != len(field.rule.dims):
+        right = isinstance(value, np.ndarray) and value.dtype in map(np.dtype, field.types)
+        if not right or value.ndim != len(_dims(field.rule, value)):
             _refuse(field.name)
         return
     if type(value) not in field.types:
         _refuse(field.name)
-    if bool in field.types:
+    if bool in field.types or (math.isnan(value) and not field.rule.finite):
         return
     if (field.rule.finite and not math.isfinite(value)) or not _inside(value, field.rule):
         raise ModelFileError(f"the file's number {field.name!r} is impossible: {value!r:.40}")
+
+
+def _dims(rule: Array, value: NDArray[Any]) -> tuple[Dim, ...]:
+    return value.shape if rule.dims == (...,) else rule.dims
 
 
 def _split(dim: str) -> tuple[str, int]:
@@ -178,13 +200,20 @@ def _split(dim: str) -> tuple[str, int]:
     return name, int(more or 0)
 
 
+def _size(name: str, found: Mapping[str, int]) -> int:
+    """The size of a dimension, or an error about a declaration that nothing gives a size."""
+    if name not in found:
+        raise TypeError(f"the dimension {name!r} has no size: no array has it; give it in dims")
+    return found[name]
+
+
 def _fits(dim: Dim, size: int, found: Mapping[str, int]) -> bool:
     if isinstance(dim, tuple):
         return any(_fits(one, size, found) for one in dim)
     if isinstance(dim, int):
         return size == dim
-    name, more = _split(dim)
-    return name in found and size == found[name] + more
+    name, more = _split(str(dim))
+    return 0 <= size - more == _size(name, found)
 
 
 def _inside(value: Any, rule: Any) -> Any:
@@ -206,14 +235,17 @@ def _check_range(name: str, value: NDArray[Any], rule: Array) -> None:
 
 
 def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[str, int]) -> None:
-    if rule.below is not None and value.size and int(value.max()) >= found.get(rule.below, 0):
-        _impossible(name)
+    if rule.below is not None:
+        n = _size(rule.below, found)
+        if value.size and int(value.max()) >= n:
+            _impossible(name)
     if rule.distinct and len(np.unique(value)) != value.size:
         _impossible(name)
     if rule.offsets is not None:
-        ends = found.get(rule.offsets)
-        ordered = value.size and value[0] == 0 and bool((np.diff(value) >= 0).all())
-        if not ordered or (ends is not None and int(value[-1]) != ends):
+        end = _size(rule.offsets, found)
+        # no difference: those of unsigned numbers are never negative
+        ordered = value.size and value[0] == 0 and bool((value[1:] >= value[:-1]).all())
+        if not ordered or int(value[-1]) != end:
             _impossible(name)
 
 

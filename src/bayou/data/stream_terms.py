@@ -1,17 +1,21 @@
-"""A vocabulary that grows with a stream of documents, up to a cap, and forgets terms that died out."""
+"""A vocabulary that grows with a stream of documents, up to a limit, and drops terms that disappear."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from bayou.data import schema
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import CSR, move_columns
 from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.data.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
@@ -22,23 +26,29 @@ class DroppedTerms(NamedTuple):
     """What a growing vocabulary has left out so far."""
 
     n_tokens: int = 0  # tokens of terms without a column when their slice was learned
-    n_aged: int = 0  # terms that had a column and were not met for too long
-    n_capped: int = 0  # terms that had a column and made room for more frequent ones
-    n_waiting_lost: int = 0  # terms without a column that were forgotten while they waited
+    n_aged: int = 0  # terms that lost their column because they did not occur for too long
+    n_capped: int = 0  # terms that lost their column to more frequent terms
+    n_waiting_lost: int = 0  # candidate terms that were dropped before they got a column
+
+
+class TermArrays(NamedTuple):
+    """Candidate terms and counters in a model file."""
+
+    docs: Annotated[Ints, Array("waiting")]
+    last: Annotated[Ints, Array("waiting")]
+    dropped: Annotated[Ints, Array(4)]
+    named: bool
 
 
 class WaitingTerms:
-    """Terms that have not been in enough documents yet: how many documents, and when last.
-
-    At most ``room`` are kept; the ones met longest ago go first.
-    """
+    """Candidate terms that are not in enough documents yet: the number of documents, and the last slice."""
 
     def __init__(self, docs: dict[str, int] | None = None, last: dict[str, int] | None = None):
         self.docs: dict[str, int] = docs or {}
         self.last: dict[str, int] = last or {}
 
     def meet(self, names: Iterable[str], docs: Iterable[int], slice_: int, least: int) -> list[str]:
-        """Count terms without a column; those that now have been in ``least`` documents leave, sorted."""
+        """Count terms without a column. Returns those that are now in ``least`` documents, sorted."""
         ready = []
         for name, n in zip(names, docs, strict=True):
             total = self.docs.pop(name, 0) + n
@@ -49,9 +59,9 @@ class WaitingTerms:
                 self.docs[name], self.last[name] = total, slice_
         return sorted(ready)
 
-    def forget(self, room: int) -> int:
-        """Make sure that no more than ``room`` terms wait; gives how many were forgotten."""
-        extra = len(self.docs) - room
+    def forget(self, most: int) -> int:
+        """Keep at most ``most`` terms and drop the oldest. Returns how many were dropped."""
+        extra = len(self.docs) - most
         if extra <= 0:
             return 0
         for name in sorted(self.docs, key=lambda n: (self.last[n], self.docs[n], n))[:extra]:
@@ -60,9 +70,9 @@ class WaitingTerms:
 
 
 class Terms:
-    """The columns of a stream's counts by name, terms that wait for one, and what was left out.
+    """The columns of a stream's counts by name, candidate terms, and what was left out.
 
-    Without names (``named`` false) the columns are what they are.
+    Without names (``named`` is False) the columns never change.
     """
 
     def __init__(self) -> None:
@@ -74,9 +84,10 @@ class Terms:
     def meet(
         self, corpus: Corpus, step: int, least: int, given: Iterable[str], most: int | None
     ) -> int:
-        """Give columns to terms that have been in ``least`` documents; how many got one.
+        """Give columns to terms that are in ``least`` documents. Returns how many got one.
 
-        The first slice gives one to the terms in ``given`` too, and to all that it has where none is ready.
+        In the first slice the terms in ``given`` get a column, too. If no term qualifies, all terms of the
+        first slice get one.
         """
         if not self.named or corpus.vocabulary is None:
             return 0
@@ -96,7 +107,7 @@ class Terms:
         return len(ready)
 
     def counts(self, corpus: Corpus) -> CSR:
-        """The counts of documents in these columns; tokens of other terms are counted as left out."""
+        """The counts of documents in these columns; tokens of other terms are counted as dropped."""
         if not self.named or self.names is None:
             return corpus.counts
         kept = counts_over(corpus, self.names)
@@ -107,7 +118,7 @@ class Terms:
     def outlive(
         self, usual: Floats, unmet: Ints, forget_after: int | None, most: int | None
     ) -> Ints | None:
-        """Columns that stay, if any has to go: terms unmet for too long, then the least frequent."""
+        """Columns that stay if any is dropped: too old terms go first, then the least frequent ones."""
         if not self.named or self.names is None:
             return None
         old = np.zeros(len(usual), bool)
@@ -144,21 +155,25 @@ class Terms:
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take back what `arrays` gave; the names are read by whoever knows how many there must be."""
+        """Read back what `arrays` gave, checked. The caller reads the names of the columns."""
         try:
             waiting = unpack_strings(arrays["waiting.names"])
-            counts, last = (arrays[f"waiting.{name}"].tolist() for name in ("docs", "last"))
-            both = (dict(zip(waiting, values, strict=True)) for values in (counts, last))
-            self.waiting, self.named = WaitingTerms(*both), bool(arrays["named"])
-            self.dropped = DroppedTerms(*(int(n) for n in arrays["dropped"]))
-        except (KeyError, ValueError, TypeError) as error:
-            raise ModelFileError(f"the terms that wait cannot be read: {error}") from None
+            found = TermArrays(
+                arrays["waiting.docs"], arrays["waiting.last"], arrays["dropped"],
+                arrays["named"].item(),
+            )  # fmt: skip
+        except (KeyError, ValueError) as error:
+            raise ModelFileError(f"the candidate terms cannot be read: {error}") from None
+        schema.check(found, {"waiting": len(waiting)})
+        both = (dict(zip(waiting, a.tolist(), strict=True)) for a in (found.docs, found.last))
+        self.waiting, self.named = WaitingTerms(*both), found.named
+        self.dropped = DroppedTerms(*found.dropped.tolist())
 
 
 def join_corpora(corpora: Sequence[Corpus]) -> Corpus:
-    """The documents of several corpora over the union of their terms, which stand in order.
+    """The documents of several corpora over the sorted union of their terms.
 
-    Without names the columns are taken as they stand. Only counts, times and ids are kept.
+    Without names the columns are taken as they are. Only counts, times and ids are kept.
     """
     if all(corpus.vocabulary is None for corpus in corpora):
         counts, terms = sp.csr_array(sp.vstack([c.counts for c in corpora])), None
@@ -180,7 +195,7 @@ def join_corpora(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def counts_over(corpus: Corpus, terms: Vocabulary) -> CSR:
-    """The counts in the columns of ``terms``; those of other terms are left out."""
+    """The counts in the columns of ``terms``; counts of other terms are left out."""
     if corpus.vocabulary is terms:
         return corpus.counts
     return move_columns(
@@ -189,5 +204,5 @@ def counts_over(corpus: Corpus, terms: Vocabulary) -> CSR:
 
 
 def _columns(mine: Vocabulary, terms: Vocabulary) -> Ints:
-    """The numbers of ``mine`` among ``terms``, -1 where they are none of them."""
+    """The column of each term of ``mine`` in ``terms``, or -1."""
     return np.fromiter(map(terms.numbers.get, mine, repeat(-1)), np.int64, len(mine))

@@ -32,6 +32,7 @@ from bayou.data.label_forms import (
 __all__ = [
     "Labels",
     "check_magnitude",
+    "document_weights",
     "growth",
     "merge_classes",
     "read_labels",
@@ -224,6 +225,29 @@ def check_magnitude(targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]
     if largest > _LARGEST_TARGET:
         raise DataError(f"y holds {largest:.3g}, more than {_LARGEST_TARGET:.0e}; scale it down")
     return targets
+
+
+def document_weights(
+    sample_weight: Any, n_docs: int, *, some: bool = True
+) -> npt.NDArray[np.float64]:
+    """One factor per document, 1 where none was given; ``some`` requires one above zero."""
+    if sample_weight is None:
+        return np.ones(n_docs)
+    try:
+        given = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers; got {sample_weight!r:.80}") from None
+    if given.shape == ():
+        given = np.full(n_docs, float(given))
+    if given.shape != (n_docs,):
+        raise ValueError(
+            f"sample_weight must be one number per document, {n_docs} in all; got shape {given.shape}"
+        )
+    if not (np.isfinite(given) & (given >= 0)).all() or (some and not given.any()):
+        raise ValueError(
+            "sample_weight must be finite, not negative, and not zero for all documents"
+        )
+    return given
 
 
 def _some(n_docs: int) -> None:

@@ -1,10 +1,10 @@
-"""The author-topic model: labels speak through topics. Fast-Dependency-LDA turned round.
+"""The author-topic model: labels have topics, and topics have terms. Fast-Dependency-LDA reversed.
 
     phi_t ~ Dir(beta)   phi'_y ~ Dir(b)   x_dn uniform on Y_d   z_dn ~ phi'_x   w_dn ~ phi_z
 
-phi and phi' are integrated out; topic z and label x of every token are drawn together. Topics are of words,
-as in LDA, and every label has a distribution over them: for describing what labels write about rather than
-for predicting them.
+phi and phi' are integrated out; topic z and label x of every token are drawn together. Topics are over words,
+as in LDA, and every label has a distribution over them. The model describes labels; it is not meant for
+predicting them.
 
 [RosenZvi04] Rosen-Zvi, Griffiths, Steyvers, Smyth. The author-topic model for authors and documents. UAI
 2004.
@@ -12,46 +12,57 @@ for predicting them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.topic_estimator import TopicEstimator
-from bayou.data.checks import check_averaged_sweeps, check_parameters, number, whole
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param, settings
+from bayou.api.topics import POSTERIOR, Topics
+from bayou.api.training import Path, training
+from bayou.data.checks import MAX_TOPICS, whole
 from bayou.data.corpus import Corpus
 from bayou.data.label_forms import pack_classes, unpack_classes
+from bayou.data.schema import Array
 from bayou.data.supervision import read_labels
 from bayou.inference.labels import assignments
 from bayou.inference.lda import arrays as lda_arrays
 from bayou.inference.lda import documents
-from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, U32
+from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, U32, Each
 from bayou.kernels.labels import author_sweep
 from bayou.results.posterior import Posterior, check_arrays
-from bayou.run import checkpoint as checkpoints
-from bayou.run import loop
 from bayou.run.loop import Info
 from bayou.run.shards import Workers
 
 STEPS = 20  # of the inference of a document's labels
 
 
+class Settings(NamedTuple):
+    """The parameters of one `fit`."""
+
+    n_topics: int
+    beta: float
+    beta_labels: float
+    alpha: float
+    n_sweeps: int
+    n_kept: int
+
+
 class State(NamedTuple):
     """What the next sweep needs."""
 
     step: int
-    z: U16  # topic of each token
-    author: I32  # place of each token's label among those of its document
-    term_kept: F32  # sums of n_vt and n_yt over the sweeps that are kept
-    label_kept: F32
+    z: Annotated[U16, Array("tokens", below="topics")]
+    author: Annotated[I32, Array("tokens", below="places")]  # place of each token's label in Y_d
+    term_kept: Annotated[F32, Array("terms", "topics")]  # sum of n_vt over kept sweeps
+    label_kept: Annotated[F32, Array("labels", "topics")]  # sum of n_yt over kept sweeps
 
 
-class Docs(NamedTuple):
+class AuthorDocuments(NamedTuple):
     """Documents that have labels, as the kernel reads them."""
 
     token_ptr: I64
@@ -60,7 +71,7 @@ class Docs(NamedTuple):
     label_ids: I32
 
 
-class Counts(NamedTuple):
+class AuthorCounts(NamedTuple):
     """n_vt, n_t, n_yt and n_y, which sweeps keep up to date."""
 
     term_topic: F32
@@ -69,7 +80,7 @@ class Counts(NamedTuple):
     label: F64
 
 
-def init(docs: Docs, n_labels: int, n_terms: int, p: SimpleNamespace, seed: int) -> State:
+def init(docs: AuthorDocuments, n_labels: int, n_terms: int, p: Settings, seed: int) -> State:
     """Topics and labels of tokens at random."""
     n_tokens = int(docs.token_ptr[-1])
     z, author = np.zeros(n_tokens, np.uint16), np.zeros(n_tokens, np.int32)
@@ -78,15 +89,20 @@ def init(docs: Docs, n_labels: int, n_terms: int, p: SimpleNamespace, seed: int)
     return State(0, z, author, *(np.zeros(size, np.float32) for size in sizes))
 
 
-def count(state: State, docs: Docs) -> Counts:
+def count(state: State, docs: AuthorDocuments) -> AuthorCounts:
     """The counts that follow from a state."""
     terms, own = np.zeros_like(state.term_kept), np.zeros_like(state.label_kept)
     author_sweep.count_authors(terms, own, state.z, state.author, tuple(docs))
-    return Counts(terms, terms.sum(axis=0, dtype=float), own, own.sum(axis=1, dtype=float))
+    return AuthorCounts(terms, terms.sum(axis=0, dtype=float), own, own.sum(axis=1, dtype=float))
 
 
-def sweep(state: State, counts: Counts, docs: Docs, p: SimpleNamespace, seed: int) -> State:
-    """Draw topic and label of every token."""
+def sweep(
+    state: State, counts: AuthorCounts, docs: AuthorDocuments, p: Settings, seed: int
+) -> State:
+    """Draw topic t and label y of every token together [RosenZvi04].
+
+    p(z = t, x = y | rest) ~ (n_vt + beta) / (n_t + V beta) (n_yt + b) / (n_y + T b), y in Y_d
+    """
     priors = (p.beta, p.beta * len(counts.term_topic), p.beta_labels)
     author_sweep.author_sweep(state.z, state.author, tuple(docs), *counts, priors, seed, state.step)
     if state.step >= p.n_sweeps - p.n_kept:
@@ -95,9 +111,41 @@ def sweep(state: State, counts: Counts, docs: Docs, p: SimpleNamespace, seed: in
     return state._replace(step=state.step + 1)
 
 
+def posterior(
+    state: State, counts: AuthorCounts, p: Settings, vocabulary: Any, each: Each
+) -> tuple[Posterior, F64]:
+    """Topics, and topics of labels, from the kept sweeps; from the last one if none was kept."""
+    n_kept = state.step - (p.n_sweeps - p.n_kept)
+    terms, own = counts.term_topic, counts.label_topic
+    if n_kept > 0:
+        terms, own = state.term_kept / np.float32(n_kept), state.label_kept / np.float32(n_kept)
+    mass = own.astype(np.float64) + p.beta_labels
+    label_topics = mass / mass.sum(axis=1, keepdims=True)
+    post = Posterior(
+        rows=lda_arrays.topic_rows(terms, p.beta, each), beta=p.beta,
+        alpha=p.alpha * len(own) * label_topics.mean(axis=0),
+        topic_tokens=lda_arrays.topic_totals(terms), scores=np.zeros(0),
+        score_steps=np.zeros(0, np.int64), vocabulary=vocabulary,
+    )  # fmt: skip
+    return post, label_topics
+
+
+def _pack(model: Any) -> dict[str, NDArray[Any]]:
+    classes = pack_classes(model.classes_, model._multi_label)
+    return {"author.label_topics": model.label_topics_, **classes}
+
+
+def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    model.classes_, model._multi_label = unpack_classes(arrays)
+    found = arrays.get("author.label_topics", np.zeros(0))
+    shape = (len(model.classes_), model.posterior_.n_topics)
+    check_arrays("label_topics", found, np.float64, shape)
+    model.label_topics_ = found
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class AuthorTopicModel(TopicEstimator):
-    """Topics of words, and what topics each label, or author, speaks of.
+class AuthorTopicModel(Topics, Estimator):
+    """Topics of words, and the topics of each label (author).
 
     Parameters
     ----------
@@ -106,7 +154,7 @@ class AuthorTopicModel(TopicEstimator):
     beta : float
         Prior of a topic's terms.
     beta_labels : float
-        Prior of a label's topics [beta_Y].
+        Prior of a label's topics [b].
     alpha : float
         Prior of each label in a new document.
     n_sweeps, n_kept : int
@@ -119,7 +167,7 @@ class AuthorTopicModel(TopicEstimator):
     classes_ : array
         The labels.
     label_topics_ : float64 array (labels, topics)
-        What each label speaks of; rows sum to one [phi'].
+        Topics of each label; rows sum to one [phi'].
 
     Examples
     --------
@@ -131,22 +179,19 @@ class AuthorTopicModel(TopicEstimator):
     0
     """
 
-    n_topics: int = 50
-    beta: float = 0.01
-    beta_labels: float = 0.1
-    alpha: float = 0.1
-    n_sweeps: int = 200
-    n_kept: int = 50
+    n_topics: int = param(50, ge=1, le=MAX_TOPICS)
+    beta: float = param(0.01, gt=0.0)
+    beta_labels: float = param(0.1, gt=0.0)
+    alpha: float = param(0.1, gt=0.0)
+    n_sweeps: int = param(200, ge=1)
+    n_kept: int = param(50, ge=1, le="n_sweeps")
+
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, Saved(_pack, _unpack))
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        self, X: Any, y: Any = None, *, checkpoint: Path | None = None, checkpoint_every: int = 10
     ) -> Self:
-        """Learn topics from documents with labels; those without are left out.
+        """Learn topics from documents with labels; documents without labels are left out.
 
         Parameters
         ----------
@@ -156,67 +201,39 @@ class AuthorTopicModel(TopicEstimator):
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
-        p = self._checked_parameters()
-        whole("checkpoint_every", checkpoint_every, 1)
-        if checkpoint is not None and self.random_state is None:
-            raise ValueError("a checkpoint needs a random_state to go on from; give an integer")
+        p = self.resolve()
         corpus = self._corpus(X, reset=True)
         found = read_labels(y, corpus.n_docs, corpus=X if isinstance(X, Corpus) else None)
         self.seed_ = self._resolve_seed()
         docs, n_labels = _documents(corpus, found.indicator), len(found.classes)
+        dims = {"tokens": len(docs.terms), "terms": corpus.n_terms, "labels": n_labels}
+        dims |= {"topics": p.n_topics, "places": int(np.diff(docs.label_ptr).max(initial=0))}
+        with training(self, lambda: docs, checkpoint, checkpoint_every) as run:
+            begin = run.first(
+                State, lambda: init(docs, n_labels, corpus.n_terms, p, self.seed_), dims=dims
+            )
+            counts = count(begin, docs)
 
-        def describe() -> dict[str, Any]:
-            manifest = self._manifest("checkpoint")
-            del manifest["learned"]
-            return {**manifest, "data": checkpoints.digest(docs), "seed": self.seed_}
+            def step(state: State) -> tuple[State, Info | None]:
+                if state.step >= p.n_sweeps:
+                    return state, None
+                state = sweep(state, counts, docs, p, self.seed_)
+                return state, Info(state.step, p.n_sweeps, "gibbs", float("nan"), 0.0)
 
-        saved = checkpoints.Saver(checkpoint, checkpoint_every, describe)
-        begin = saved.read(State) or init(docs, n_labels, corpus.n_terms, p, self.seed_)
-        counts = count(begin, docs)
-
-        def step(state: State) -> tuple[State, Info | None]:
-            if state.step >= p.n_sweeps:
-                return state, None
-            state = sweep(state, counts, docs, p, self.seed_)
-            return state, Info(state.step, p.n_sweeps, "gibbs", float("nan"), 0.0)
-
-        with loop.progress_bar(self.progress, "AuthorTopicModel") as bar:
-            state = loop.run(
-                begin, step, callbacks=[*bar, *self._callbacks()], after=saved.after,
-                stopped=saved.save_on_stop, max_time=p.max_time,
-            )  # fmt: skip
-        self._keep(state, counts, p, corpus, found.classes, found.kind == "multi-label")
+            state = run.repeat(begin, step)
+            result = posterior(state, counts, p, corpus.vocabulary, run.each)
+        self.posterior_, self.label_topics_ = result
+        self.classes_, self._multi_label = found.classes, found.kind == "multi-label"
         self.n_iter_ = state.step
         return self
 
-    def _keep(
-        self,
-        state: State,
-        counts: Counts,
-        p: SimpleNamespace,
-        corpus: Corpus,
-        classes: NDArray[Any],
-        several: bool,
-    ) -> None:
-        """Topics from the sweeps that are kept, or from the last one where training was stopped before."""
-        n_kept = state.step - (p.n_sweeps - p.n_kept)
-        terms, own = counts.term_topic, counts.label_topic
-        if n_kept > 0:
-            terms, own = state.term_kept / np.float32(n_kept), state.label_kept / np.float32(n_kept)
-        spoken = own.astype(np.float64) + p.beta_labels
-        self.label_topics_ = spoken / spoken.sum(axis=1, keepdims=True)
-        self.classes_, self._several = classes, several
-        with Workers(self.n_threads) as workers:
-            rows = lda_arrays.topic_rows(terms, p.beta, workers.each)
-        tokens = lda_arrays.topic_totals(terms)
-        mean = self.label_topics_.mean(axis=0)
-        self.posterior_ = Posterior(
-            rows=rows, alpha=p.alpha * len(classes) * mean, beta=p.beta, topic_tokens=tokens,
-            scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=corpus.vocabulary,
-        )  # fmt: skip
+    def resolve(self) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        return settings(Settings, self)
 
     def label_shares(self, X: Any) -> F64:
-        """Which labels documents sound like: the share of their tokens that each label is expected to have.
+        """Expected share of each label in the tokens of documents.
 
         Returns
         -------
@@ -239,7 +256,7 @@ class AuthorTopicModel(TopicEstimator):
         return out
 
     def top_labels(self, n: int = 10) -> list[list[Any]]:
-        """The labels that speak most of each topic, as a share of all they say."""
+        """The labels with the largest share of each topic."""
         check_is_fitted(self)
         whole("n", n, 0)
         best = np.argsort(-self.label_topics_, axis=0, kind="stable")[:n].T
@@ -250,29 +267,8 @@ class AuthorTopicModel(TopicEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        positive = ("beta", "beta_labels", "alpha", "max_time")
-        check_parameters(p, ("n_topics", "n_sweeps", "n_kept"), positive)
-        number("alpha", p.alpha, 1e-30)
-        check_averaged_sweeps(p)
-        return p
 
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        own = {"author.label_topics": self.label_topics_}
-        return {**super()._payload(), **own, **pack_classes(self.classes_, self._several)}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._restore(arrays)
-        self.classes_, self._several = unpack_classes(arrays)
-        found = arrays.get("author.label_topics", np.zeros(0))
-        check_arrays(
-            "label_topics", found, np.float64, (len(self.classes_), self.posterior_.n_topics)
-        )
-        self.label_topics_ = found
-
-
-def _documents(corpus: Corpus, indicator: Any) -> Docs:
+def _documents(corpus: Corpus, indicator: Any) -> AuthorDocuments:
     """Tokens and labels of the documents that have labels."""
     indptr, terms = corpus.tokens()
     own = assignments.own_labels(indicator)
@@ -281,4 +277,6 @@ def _documents(corpus: Corpus, indicator: Any) -> Docs:
     token_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     at = np.repeat(indptr[use] - token_ptr[:-1], sizes) + np.arange(token_ptr[-1])
     mine = own[use]
-    return Docs(token_ptr, terms[at], mine.indptr.astype(np.int64), mine.indices.astype(np.int32))
+    return AuthorDocuments(
+        token_ptr, terms[at], mine.indptr.astype(np.int64), mine.indices.astype(np.int32)
+    )

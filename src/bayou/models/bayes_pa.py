@@ -1,16 +1,15 @@
 """Online Bayesian passive-aggressive learning: linear classifiers and regressors on a stream.
 
-    q_{t+1}(w) = argmin KL(q || q_t) + 2 c sum_d loss_d(q)      q_0 = N(0, sigma^2 I)      one w a task
+    q_{t+1}(w) = argmin KL(q || q_t) + 2 c sum_d loss_d(q)      q_0 = N(0, sigma^2 I)      one w per task
 
-No latent variables: documents are rows x_d of any numbers. Two losses of a posterior:
+There are no latent variables. Documents are rows x_d of any numbers. Two losses of a posterior:
 
 ``averaging``  (margin - y E[w]'x)_+ : the classical soft-margin algorithm PA-I [Crammer06], with C = 2c at
-               sigma^2 = 1; the variance stays as it was and only the mean moves
+               sigma^2 = 1. The variance stays sigma^2 and only the mean moves.
 ``gibbs``      E(margin - y w'x)_+ : the posterior stays Gaussian by mean field and its precision grows, so
-               that predictions know how sure they are
+               predictions have a variance.
 
-For numbers the loss is what lies outside a tube, (|y - w'x| - epsilon)_+. Two classes are one task; more of
-them, or several labels a document, one task each.
+Two classes are one task. More classes, or several labels per document, are one task each.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Crammer06] Crammer, Dekel, Keshet, Shalev-Shwartz, Singer. Online passive-aggressive algorithms.
@@ -19,10 +18,9 @@ JMLR 7, 2006.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,59 +29,72 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.linear_estimator import LinearEstimator
-from bayou.data.checks import number
-from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, ModelFileError
-from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.data.supervision import growth, merge_classes, read_labels, responses
-from bayou.inference.lda.arrays import F64
+from bayou.api import stream_classes
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.linear import Linear
+from bayou.api.params import param, settings
+from bayou.api.scoring import accuracy
+from bayou.api.stream_classes import CLASSES, check_on_load
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.data.errors import DataError
+from bayou.inference.lda.arrays import F64, Each
+from bayou.inference.margin import examples
 from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import HINGE
+from bayou.inference.margin.passive_aggressive import LinearSettings, LinearState
 
-_LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
+
+def update(
+    state: LinearState, chunk: Examples, p: LinearSettings, seed: int, each: Each
+) -> LinearState:
+    """q_{t+1}(w) = argmin KL(q || q_t) + 2c sum_d loss_d(q), for the mini-batches of a chunk in turn."""
+    if p.phase == "gibbs":
+        return pa.infer(state, chunk, p, each)  # E loss(y, w'x), mean field q(w) q(lambda): eq. 28
+    return pa.average(state, chunk, p, each)  # loss(y, E[w]'x), by its dual: eq. 10
 
 
-def _gibbs(model: Any) -> bool:
+def _is_gibbs(model: Any) -> bool:
     return bool(model.classifier == "gibbs")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BayesPAClassifier(ClassifierMixin, LinearEstimator):
-    """Linear classifier of a stream, passive where a document is right and aggressive where not.
+class BayesPAClassifier(Linear, ClassifierMixin, Streaming, Estimator):
+    """Linear classifier of a stream: documents with a loss move the weights, the others do not.
 
     Parameters
     ----------
     classifier : {"averaging", "gibbs"}
-        Whether the weights are a mean that moves (PA-I), or a Gaussian that also becomes surer.
+        Posterior of the weights: a mean only (PA-I), or a Gaussian whose precision grows.
     cost : float
-        What a loss costs against moving the weights [c].
+        Weight of the loss against changes of the weights [c].
     margin : float
-        How far on its side a document has to be [ℓ].
+        Least score of a document on its own side without a loss [ℓ].
     variance : float
-        Variance of the weights before the first document [σ²].
+        Prior variance of a weight [σ²].
     precision : {"diagonal", "full"} or None
-        What "gibbs" keeps of the posterior: a number for each weight, or a matrix for each task, for up
-        to some hundred features. None is "diagonal"; "averaging" has no use for it.
+        Precision that "gibbs" keeps: one number per weight, or one matrix per task for up to some hundred
+        features. Default: "diagonal". "averaging" requires None.
     batch_size : int
-        Documents in a mini-batch, which are learned together. Wherever a stream is cut into calls of
-        `partial_fit`, mini-batches are the same.
+        Documents in a mini-batch, which are learned together. Mini-batches do not depend on how a stream is
+        cut into calls of `partial_fit`.
     n_passes : int
         Passes of `fit` over its documents, each in its own keyed order.
     fit_intercept : bool
-        Whether there is a constant feature; its weight is learned like the others.
+        Whether there is a constant feature. Its weight is learned like the others.
     average : bool
-        Whether to predict with the mean of the weights over all mini-batches, not with the last ones.
+        Whether to predict with the mean of the weights over all mini-batches instead of the last weights.
     n_rounds, tol : int, float
-        The most rounds over a mini-batch, and the relative change below which no further one is made.
+        Maximal rounds over a mini-batch, and the relative change below which the rounds end.
     max_time : float or None
-        Seconds after which `fit` begins no further thousand documents.
+        Seconds after which `fit` starts no further block of about a thousand documents.
     random_state, n_threads, progress, callbacks
-        As in `LDA`. The order of passes is the only thing drawn; threads share out the classes.
+        As in `LDA`. Only the order of passes is random. Threads share the classes.
 
     Attributes
     ----------
     classes_ : array
-        Sorted classes; of several labels a document, their names in the order of the columns.
+        Sorted classes. For several labels per document, their names in the order of the columns.
     coef_ : float64 array (tasks, features)
     intercept_ : float64 array (tasks,)
 
@@ -96,14 +107,26 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
     ['calm', 'wild']
     """
 
-    classifier: str = "averaging"
-    margin: float = 1.0
+    classifier: str = param("averaging", choices=("averaging", "gibbs"))
+    margin: float = param(1.0, gt=0.0)
+    cost: float = param(0.5, gt=0.0)
+    variance: float = param(1.0, gt=0.0)
+    precision: str | None = param(None, choices=pa.PRECISIONS)
+    batch_size: int = param(1, ge=1)
+    n_passes: int = param(5, ge=1)
+    fit_intercept: bool = True
+    average: bool = False
+    n_rounds: int = param(100, ge=1)
+    tol: float = param(1e-4, ge=0.0)
+
+    algorithm: ClassVar[Stream] = Stream(LinearState, Examples, update, chunked=True)
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, CLASSES, check_on_load(pa.check_arrays))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes; what was learned before is forgotten.
+        """Learn from documents in `n_passes` passes; everything learned before is discarded.
 
-        The result depends neither on the order of the documents nor on whether one of weight two is
-        given, or the same one twice.
+        The result does not depend on the order of the documents. A document of weight two is the same as the
+        document twice.
 
         Parameters
         ----------
@@ -112,22 +135,23 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
         y : classes, label lists or indicator matrix; None for the labels of a corpus
             None, NaN or a row of NaN is a document without labels, from which nothing is learned.
         sample_weight : array (documents,), optional
-            By how much the cost of each document is multiplied.
+            Factors on the cost of documents.
         """
-        p = self._checked_parameters()
+        self.check_params()
         rows, corpus = self._rows(X, reset=True)
-        labels = read_labels(y, rows.shape[0], corpus=corpus)
-        self.seed_ = self._resolve_seed()
-        self._set_classes(labels.classes, labels.kind == "multi-label")
-        examples = pa.make_examples(
-            rows, responses(labels), self._costs(sample_weight, rows.shape[0])
-        )
-        if not examples.n_docs:
+        costs = self._costs(sample_weight, rows.shape[0])
+        signs = stream_classes.read_first(self, y, rows.shape[0], corpus)
+        given = examples.select_informative(examples.examples_of(rows, signs, costs))
+        if not given.n_docs:
             raise DataError("sample_weight is zero for every document that has labels")
-        if not self.multi_label_ and (examples.y == examples.y[0]).all():
+        if not self.multi_label_ and (given.y == given.y[0]).all():
             raise DataError("sample_weight is zero for all classes but one; a classifier needs two")
-        begin = self._begin(p, examples.y.shape[1], rows.shape[1])
-        self._learn_all(p, examples, begin)
+        self.__dict__.pop("state_", None)
+        self.seed_, p = self._resolve_seed(), self.resolve()
+        self.state_ = pa.init(signs.shape[1], rows.shape[1], p)
+        given, content = examples.merge_equal(given)
+        order = lru_cache(maxsize=1)(lambda n: examples.keyed_order(content, self.seed_, n))
+        self._learn_passes(given, p, self.n_passes, order)
         return self
 
     def partial_fit(
@@ -138,67 +162,64 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`. The first call settles whether documents have one class or several labels; a
+            As in `fit`. The first call decides whether documents have one class or several labels. A
             corpus whose first documents have at most one label each has classes.
         classes : array-like, optional
-            All classes, at the first call; left out, they are those in ``y``. Later, classes to add: the
+            All classes, at the first call. Default: the classes in ``y``. Later, classes to add: the
             model is then as if they had been given at the first call.
         """
-        p = self._checked_parameters()
         first = not hasattr(self, "state_")
+        p = self.resolve()
         rows, corpus = self._rows(X, reset=first)
+        n_docs = rows.shape[0]
+        costs = self._costs(sample_weight, n_docs)
         if first:
-            labels = read_labels(y, rows.shape[0], corpus=corpus, classes=classes)
-            self.seed_ = self._resolve_seed()
-            self._set_classes(labels.classes, labels.kind == "multi-label")
-            y = responses(labels)
-            begin = self._begin(p, y.shape[1], rows.shape[1])
-            self.pending_ = pa.no_examples(y)
+            signs = stream_classes.read_first(self, y, n_docs, corpus, classes)
+            self.seed_, self.pending_ = self._resolve_seed(), examples.no_examples(signs)
+            self.state_ = pa.init(signs.shape[1], rows.shape[1], p)
         else:
-            self._check_stream(p)
-            every = merge_classes(self.classes_, classes, in_order=self.multi_label_)
-            labels = read_labels(
-                y, rows.shape[0], corpus=corpus, classes=every, multi_label=self.multi_label_
-            )
-            y, begin = responses(labels), self._grown(every)
-        costs = self._costs(sample_weight, rows.shape[0])
-        self._learn_more(p, pa.make_examples(rows, y, costs), begin)
+            signs, every = stream_classes.read_more(self, y, n_docs, corpus, classes)
+            stream_classes.grow_classes(self, every, pa.regroup)
+        given = examples.select_informative(examples.examples_of(rows, signs, costs))
+        self._learn_more(given, p)
         return self
 
-    def _set_classes(self, classes: NDArray[Any], several: bool) -> None:
-        self.classes_, self.multi_label_ = classes, several
+    def resolve(self) -> LinearSettings:
+        """The parameters of one run, checked against what was learned."""
+        self.check_params()
+        precision = (self.precision or "diagonal") if _is_gibbs(self) else ""
+        p = settings(
+            LinearSettings, self, phase=self.classifier, precision=precision, loss=HINGE,
+            width=float(self.margin),
+        )  # fmt: skip
+        if hasattr(self, "state_"):
+            pa.check_state(self.state_, self.n_features_in_ + bool(self.fit_intercept), p)
+        return p
 
-    def _grown(self, every: NDArray[Any]) -> pa.Weights:
-        """The weights with a task for every class, and so the documents that wait."""
-        if len(every) == len(self.classes_):
-            return self.state_
-        source, sign = growth(self.classes_, every, self._is_binary())
-        y = np.ascontiguousarray(self.pending_.y[:, source] * sign.astype(np.int8))
-        self.pending_ = self.pending_._replace(y=y)
-        self._set_classes(every, self.multi_label_)
-        return pa.regroup(self.state_, source, sign)
-
-    def _is_binary(self) -> bool:
-        return not self.multi_label_ and len(self.classes_) == 2
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        if self.precision is not None and not _is_gibbs(self):
+            raise ValueError(
+                "precision belongs to classifier='gibbs'; leave it out with 'averaging'"
+            )
 
     def _n_tasks(self) -> int:
-        return len(self.state_.mean) - 1
+        return len(self.state_.mean) - 1  # the last task is that of a class to come
 
-    def _posterior_kind(self) -> tuple[str, str]:
-        return "classifier", self.classifier
+    def _is_binary(self) -> bool:
+        return stream_classes.kind_of(self) == "binary"
 
-    def _loss(self) -> tuple[float, bool]:
-        return float(self.margin), False
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        number("margin", self.margin, 1e-30)
-        return super()._checked_parameters()
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Classes or labels, in the order of columns."""
+        check_is_fitted(self)
+        return np.asarray(self._classes)
 
     def decision_function(self, X: Any) -> F64:
-        """How far each document is on the side of a class or label; 0 is the border.
+        """Scores of documents; a positive score favours the class or label.
 
-        With "gibbs" the mean is moderated by how little is known, w'x / sqrt(1 + var(w'x) / margin²), so
-        that what is not known well does not win.
+        With "gibbs" the mean is divided by sqrt(1 + var(w'x) / margin²), so that uncertain scores are small.
 
         Returns
         -------
@@ -207,73 +228,48 @@ class BayesPAClassifier(ClassifierMixin, LinearEstimator):
         check_is_fitted(self)
         rows, _ = self._rows(X, reset=False)
         far = self._means(rows)
-        if _gibbs(self):
+        if _is_gibbs(self):
             far /= np.sqrt(1.0 + self._variances(rows) / self.margin**2)
         return far[:, 0] if self._is_binary() else far
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each document; of several labels an indicator matrix, documents x labels."""
+        """The class of each document, or an indicator (documents, labels) for several labels per document."""
         far = self.decision_function(X)
         if self.multi_label_:
             return (far > 0).astype(np.int64)
         best = (far > 0).astype(np.intp) if self._is_binary() else far.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    @available_if(_gibbs)  # type: ignore[untyped-decorator]
+    @available_if(_is_gibbs)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> F64:
-        """How probable each class or label is; with "gibbs" only.
+        """Probabilities of classes or labels; with "gibbs" only.
 
-        The integral of a probit whose scale is the margin, Φ(w'x / margin), over the posterior of w,
-        scaled to sum to one over more than two classes. It reads the margin as the noise of a label and is
-        not calibrated on data.
+        The integral of the probit Φ(w'x / margin) over the posterior of w, normalised over more than two
+        classes. It takes the margin as the noise of a label and is not calibrated on data.
 
         Returns
         -------
         float64 array (documents, classes)
-            Rows sum to one, except for several labels a document.
+            Rows sum to one, except for several labels per document.
         """
         yes = ndtr(self.decision_function(X) / self.margin)
         if self._is_binary():
             return np.column_stack([1.0 - yes, yes])
         if self.multi_label_:
             return np.asarray(yes, np.float64)
-        yes += np.finfo(np.float64).tiny  # all may be impossible alike
+        yes += np.finfo(np.float64).tiny  # all may underflow to zero
         return np.asarray(yes / yes.sum(axis=1, keepdims=True), np.float64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the documents whose class, or whose labels all, are right.
+        """Share of documents whose class, or whole set of labels, is right.
 
-        ``y`` as in `fit`; a class that the model does not know is a mistake, and documents without labels
-        do not count.
+        ``y`` as in `fit`. Documents without labels are left out. An unknown class counts as missed.
         """
-        check_is_fitted(self)
-        n_docs = (
-            X.n_docs if isinstance(X, Corpus) else len(X) if isinstance(X, list) else X.shape[0]
-        )
-        corpus = X if isinstance(X, Corpus) else None
-        several = self.multi_label_
-        labels = read_labels(
-            y, n_docs, corpus=corpus, classes=self.classes_, multi_label=several, others=True
-        )
+        multi = bool(getattr(self, "multi_label_", False))
         found = self.predict(X)
-        if several:  # labels that the model does not know are behind those that it does
-            never = np.zeros((n_docs, len(labels.classes) - len(self.classes_)), np.int64)
-            right = (labels.indicator.toarray() == np.hstack([found, never])).all(axis=1)
-        else:
-            right = labels.classes[labels.codes] == found
-        weight = np.ones(n_docs) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return float(np.average(right[labels.known], weights=weight[labels.known]))
+        return accuracy(found, y, X, self.classes_, multi_label=multi, sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        return super()._payload() | pack_classes(self.classes_, self.multi_label_)
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._set_classes(*unpack_classes(arrays))
-        super()._restore(arrays)
-        if self._n_tasks() != (1 if self._is_binary() else len(self.classes_)):
-            raise ModelFileError("the model file's classes and weights disagree; save it again")

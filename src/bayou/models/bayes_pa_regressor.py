@@ -1,9 +1,9 @@
 """Online Bayesian passive-aggressive regression: numbers on a stream.
 
-    q_{t+1}(w) = argmin KL(q || q_t) + 2 c sum_d loss_d(q)      q_0 = N(0, sigma^2 I)      one w a target
+    q_{t+1}(w) = argmin KL(q || q_t) + 2 c sum_d loss_d(q)      q_0 = N(0, sigma^2 I)      one w per target
 
-As `bayes_pa`, with what lies outside a tube as the loss: ``averaging`` takes it of the mean, (|y - E[w]'x| -
-epsilon)_+, which is PA-I [Crammer06], ``gibbs`` its expectation.
+As `bayes_pa`, with the distance to a tube as the loss: ``averaging`` takes it of the mean, (|y - E[w]'x| -
+epsilon)_+, which is PA-I [Crammer06]; ``gibbs`` takes its expectation.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Crammer06] Crammer, Dekel, Keshet, Shalev-Shwartz, Singer. Online passive-aggressive algorithms.
@@ -13,31 +13,48 @@ JMLR 7, 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.linear_estimator import LinearEstimator
-from bayou.data.checks import number
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.linear import Linear
+from bayou.api.params import param, settings
+from bayou.api.stream_classes import check_on_load
+from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.supervision import check_magnitude, read_targets
+from bayou.inference.lda.arrays import Each
+from bayou.inference.margin import examples
 from bayou.inference.margin import passive_aggressive as pa
+from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import INSENSITIVE
+from bayou.inference.margin.passive_aggressive import LinearSettings, LinearState
+
+
+def update(
+    state: LinearState, chunk: Examples, p: LinearSettings, seed: int, each: Each
+) -> LinearState:
+    """q_{t+1}(w) = argmin KL(q || q_t) + 2c sum_d loss_d(q), for the mini-batches of a chunk in turn."""
+    if p.phase == "gibbs":
+        return pa.infer(state, chunk, p, each)  # E loss(y, w'x), mean field q(w) q(lambda, lambda')
+    return pa.average(state, chunk, p, each)  # loss(y, E[w]'x), by its dual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BayesPARegressor(RegressorMixin, LinearEstimator):
-    """Linear regression of a stream, passive where a prediction is near and aggressive where not.
+class BayesPARegressor(Linear, RegressorMixin, Streaming, Estimator):
+    """Linear regression of a stream: documents outside the tube move the weights, the others do not.
 
     Parameters
     ----------
     regressor : {"averaging", "gibbs"}
-        Whether the weights are a mean that moves, or a Gaussian that also becomes surer.
+        Posterior of the weights: a mean only (PA-I), or a Gaussian whose precision grows.
     epsilon : float
-        How far a prediction may be off without a loss.
+        Half-width of the tube: a smaller error has no loss.
     cost, variance, precision, batch_size, n_passes, fit_intercept, average, n_rounds, tol, max_time, \
 random_state, n_threads, progress, callbacks
         As in `BayesPAClassifier`.
@@ -57,59 +74,84 @@ random_state, n_threads, progress, callbacks
     (4.0, True)
     """
 
-    regressor: str = "averaging"
-    epsilon: float = 0.1
+    regressor: str = param("averaging", choices=("averaging", "gibbs"))
+    epsilon: float = param(0.1, ge=0.0)
+    cost: float = param(0.5, gt=0.0)
+    variance: float = param(1.0, gt=0.0)
+    precision: str | None = param(None, choices=pa.PRECISIONS)
+    batch_size: int = param(1, ge=1)
+    n_passes: int = param(5, ge=1)
+    fit_intercept: bool = True
+    average: bool = False
+    n_rounds: int = param(100, ge=1)
+    tol: float = param(1e-4, ge=0.0)
+
+    algorithm: ClassVar[Stream] = Stream(LinearState, Examples, update, chunked=True)
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, check_on_load(pa.check_arrays))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes; what was learned before is forgotten.
+        """Learn from documents in `n_passes` passes; everything learned before is discarded.
 
         Parameters
         ----------
         X : Corpus or matrix (documents, features)
             Sparse or dense, of any finite numbers.
         y : array (documents,) or (documents, targets); None for the targets of a corpus
-            NaN is a missing target, from which nothing is learned; a warning says how many there are.
+            NaN is a missing target, from which nothing is learned. A warning gives their number.
         sample_weight : array (documents,), optional
-            By how much the cost of each document is multiplied.
+            Factors on the cost of documents.
         """
-        p = self._checked_parameters()
+        self.check_params()
         rows, corpus = self._rows(X, reset=True)
         targets = check_magnitude(read_targets(y, rows.shape[0], corpus=corpus))
-        self.seed_ = self._resolve_seed()
-        examples = pa.make_examples(rows, targets, self._costs(sample_weight, rows.shape[0]))
-        if not examples.n_docs:
+        costs = self._costs(sample_weight, rows.shape[0])
+        given = examples.select_informative(examples.examples_of(rows, targets, costs))
+        if not given.n_docs:
             raise DataError("sample_weight is zero for every document that has a target")
-        self._learn_all(p, examples, self._begin(p, targets.shape[1], rows.shape[1]))
+        self.__dict__.pop("state_", None)
+        self.seed_, p = self._resolve_seed(), self.resolve()
+        self.state_ = pa.init(targets.shape[1], rows.shape[1], p)
+        given, content = examples.merge_equal(given)
+        order = lru_cache(maxsize=1)(lambda n: examples.keyed_order(content, self.seed_, n))
+        self._learn_passes(given, p, self.n_passes, order)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more documents, in the order given; X, y and sample_weight as in `fit`."""
-        p = self._checked_parameters()
         first = not hasattr(self, "state_")
+        p = self.resolve()
         rows, corpus = self._rows(X, reset=first)
         targets = check_magnitude(read_targets(y, rows.shape[0], corpus=corpus, partial=True))
         costs = self._costs(sample_weight, rows.shape[0])
         if first:
-            self.seed_ = self._resolve_seed()
-            begin = self._begin(p, targets.shape[1], rows.shape[1])
-            self.pending_ = pa.no_examples(targets)
-        else:
-            self._check_stream(p)
-            begin = self.state_
-            if targets.shape[1] != len(begin.mean):
-                raise DataError(f"y has {targets.shape[1]} targets, {len(begin.mean)} came before")
-        self._learn_more(p, pa.make_examples(rows, targets, costs), begin)
+            self.seed_, self.pending_ = self._resolve_seed(), examples.no_examples(targets)
+            self.state_ = pa.init(targets.shape[1], rows.shape[1], p)
+        elif targets.shape[1] != len(self.state_.mean):
+            before = len(self.state_.mean)
+            raise DataError(f"y has {targets.shape[1]} targets, {before} came before")
+        given = examples.select_informative(examples.examples_of(rows, targets, costs))
+        self._learn_more(given, p)
         return self
 
-    def _posterior_kind(self) -> tuple[str, str]:
-        return "regressor", self.regressor
+    def resolve(self) -> LinearSettings:
+        """The parameters of one run, checked against what was learned."""
+        self.check_params()
+        precision = (self.precision or "diagonal") if self.regressor == "gibbs" else ""
+        p = settings(
+            LinearSettings, self, phase=self.regressor, precision=precision, loss=INSENSITIVE,
+            width=float(self.epsilon),
+        )  # fmt: skip
+        if hasattr(self, "state_"):
+            pa.check_state(self.state_, self.n_features_in_ + bool(self.fit_intercept), p)
+        return p
 
-    def _loss(self) -> tuple[float, bool]:
-        return float(self.epsilon), True
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        number("epsilon", self.epsilon, 0.0)
-        return super()._checked_parameters()
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        if self.precision is not None and self.regressor != "gibbs":
+            raise ValueError(
+                "precision belongs to regressor='gibbs'; leave it out with 'averaging'"
+            )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The target of each document.
@@ -118,8 +160,8 @@ random_state, n_threads, progress, callbacks
         ----------
         X : Corpus or matrix (documents, features)
         return_std : bool
-            Whether to give the standard deviation of w'x under the posterior too; with "gibbs" only. What
-            targets scatter around it is not in it.
+            Whether to return the standard deviation of w'x under the posterior too; with "gibbs" only. It
+            does not include the noise of targets.
 
         Returns
         -------

@@ -1,225 +1,167 @@
-"""Labels that depend on each other: topics over labels above labels over words.
+"""Labels that depend on each other: topics over labels over words.
 
     phi'_k ~ Dir(b)   theta'_d ~ Dir(gamma)   z'_dj ~ theta'_d   y_dj ~ phi'_z'        labels of a document
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
-All but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels shape a prior of the words' labels,
-eta pi_d + alpha; in Fast-Dependency-LDA [Burkhardt18] the words' labels are what the topics draw, one step
-for both. Training is greedy, one floor after the other: labelled LDA of the words, LDA of the labels. New
-documents are read with the labels of tokens summed out (`labels.scores`), not with the alternating
-sampler of the papers: that hardly mixes once the topics stand still.
+Everything but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels give a prior of the words'
+labels, eta pi_d + alpha. In Fast-Dependency-LDA [Burkhardt18] the words' labels are the tokens of the topics,
+one step for both. Training is greedy, one level after the other: labelled LDA of the words, then LDA of the
+labels. New documents are scored with the labels of tokens summed out (`labels.scores`), not with the
+alternating sampler of the papers, which mixes badly under fixed topics.
 
 [Rubin12] Rubin, Chambers, Smyth, Steyvers. Statistical topic models for multi-label document classification.
 Machine Learning 88, 2012.
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification. Machine
 Learning 107, 2018.
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bayou.api.label_estimator import LabelEstimator
-from bayou.api.label_fitting import Task, learn_and_tune
-from bayou.api.label_floors import Floors, Work, check_floors, train_floors
-from bayou.api.label_topics import TopicsOverLabels
-from bayou.data.checks import number, one_of, optional
-from bayou.inference.labels import assignments, links, training
-from bayou.inference.lda.arrays import F32, I32, U16, Each
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.label_classifier import LABELS, LabelClassifier, TopicsOverLabels
+from bayou.api.label_training import LevelParams, TwoLevels, fit_levels
+from bayou.api.params import param, settings
+from bayou.api.topics import Topics
+from bayou.api.training import Path
+from bayou.data.checks import MAX_TOPICS
+from bayou.data.schema import Array
+from bayou.inference.labels import links
+from bayou.inference.labels import training as labels
+from bayou.inference.labels.links import LevelPlan, Levels
+from bayou.inference.labels.tuning import LabelTask
+from bayou.inference.lda.arrays import F32, F64, I32, U16, Each
 from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
-from bayou.results.label_response import RULES
 
-MOST_TOPICS = 100  # over labels, unless more are asked for
+
+class Settings(NamedTuple):
+    """The parameters of one `fit` of either model."""
+
+    beta: float
+    beta_labels: float
+    inference: str
+    n_sweeps: int
+    first_kept: int  # sweeps from here on are averaged
+    alpha: float | None  # prior of each label in a training document
+    boost: float  # tokens that the labels of a training document add to this prior [eta]
+    even: bool  # whether the labels of a training document are equally likely
+    link_alpha: F64  # prior of a document's topics [gamma]
+    dep_tokens: str
+    greedy: bool
+    scoring: str
+    strength: float  # tokens that the topics' prior of a new document counts as; -1: its length
 
 
 class State(NamedTuple):
-    """What the next sweep needs, of both floors."""
+    """What the next sweep needs, of both levels."""
 
     step: int  # sweeps of the words' labels
-    z: I32  # chains x tokens
-    kept: F32  # chains x cells
-    share: F32  # gamma, of CVB0
+    z: Annotated[I32, Array(("chains", 0), ("tokens", 0), below="places")]
+    kept: Annotated[F32, Array(("chains", 0), ("cells", 0))]
+    share: Annotated[F32, Array(("entries", 0))]  # gamma, of CVB0
     moved: float
     link_step: int  # sweeps of the topics over labels
-    link_z: U16  # chains x tokens upstairs
-    link_kept: F32  # chains x labels x topics
+    link_z: Annotated[U16, Array("chains", "label_tokens", below="topics")]
+    link_kept: Annotated[F32, Array("chains", "labels", "topics")]
 
 
-def init(
-    data: assignments.LabelData,
-    link: links.LinkData,
-    p: SimpleNamespace,
-    seed: int,
-    n_chains: int,
-    each: Each,
-) -> State:
-    """Labels and topics at random."""
-    below = training.begin(data, data.n_labels, p, seed, n_chains, each)
-    kept = np.zeros((n_chains, data.n_labels, len(link.alpha)), np.float32)
-    return State(*below, 0, links.start(link, n_chains, seed), kept)
+def init(plan: LevelPlan, p: Settings, each: Each) -> State:
+    """Labels and topics of tokens at random."""
+    data = plan.data
+    lower = labels.init(data, data.n_labels, p.inference, plan.n_chains, plan.seed, each)
+    kept = np.zeros((plan.n_chains, data.n_labels, len(p.link_alpha)), np.float32)
+    return State(*lower, 0, links.start(plan), kept)
 
 
-def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """One sweep of the words' labels until that is done, then one of the topics over labels."""
-    if p.greedy and not training.is_over(state, p):
-        return training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
-    step, keep = state.link_step, state.link_step >= p.n_sweeps - p.n_kept
+def sweep(state: State, levels: Levels, p: Settings, each: Each) -> State:
+    """One sweep of the words' labels until they are done, then one of the topics over labels.
 
-    def chain(lo: int, hi: int) -> None:
+    z:   (n_vy + beta) / (n_y + V beta) (n_dy + eta / |Y_d| + alpha), y in Y_d      [Burkhardt18b] (2.40)
+         Fast-Dependency-LDA, greedy: no last factor                                (3.5)
+    z':  (n_yk + b) / (n_k + L b) (n_dk + gamma_k), y the label of the token        (2.41), (3.4)
+    not greedy: z and z' of a token together, the product of (3.5) and (3.4)        (3.2)
+    """
+    plan, seed = levels.plan, levels.plan.seed
+    if p.greedy and not labels.is_done(state, p.n_sweeps):
+        return labels.sweep(state, levels.counts, plan.data, plan.prior, p.first_kept, seed, each)
+    step, keep = state.link_step, state.link_step >= p.first_kept
+
+    def work(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            own = links.link_seed(seed, c)
+            chain, own = levels.chains[c], links.link_seed(seed, c)
             if not p.greedy:
-                links.block_sweep(
-                    work.floors[c],
-                    work.counts.chains[c],
-                    work.data,
-                    work.prior,
-                    work.link,
-                    keep,
-                    own,
-                    step,
-                )
+                links.block_sweep(chain, levels.counts.chains[c], plan, keep, own, step)
                 continue
-            if work.link.by_word:
-                links.relabel(work.floors[c], work.data, work.prior, work.counts, c, seed, step)
-            links.sweep(work.floors[c], work.link, keep, own, step)
+            if plan.link.by_word:
+                links.draw_word_labels(levels, c, step)
+            links.sweep(chain, plan.link, keep, own, step)
 
-    size = int(work.link.indptr[-1]) * len(work.link.alpha)
-    each(chain, np.arange(len(work.floors) + 1, dtype=np.int64) * max(size, 1), 1.0)
-    both = 0 if p.greedy else 1
-    return state._replace(link_step=step + 1, step=state.step + both)
+    links.each_chain(work, levels, each)
+    return state._replace(link_step=step + 1, step=state.step + (0 if p.greedy else 1))
 
 
-def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> LabelPosterior:
+def posterior(state: State, levels: Levels, task: LabelTask, p: Settings) -> LabelPosterior:
     """Terms of labels from all chains together, topics over labels of each chain by itself."""
-    cells = training.expected_counts(state, work.counts, work.data, p)
-    n_kept = state.link_step - (p.n_sweeps - p.n_kept)
+    plan = levels.plan
+    n_kept = state.link_step - p.first_kept
     return LabelPosterior(
-        term_label=cells,
-        beta=work.prior.beta,
-        alpha=work.prior.alpha,
-        n_labels=len(task.labels.classes),
+        term_label=labels.expected_counts(state, levels.counts, plan.data, p.first_kept),
+        beta=plan.prior.beta,
+        alpha=plan.prior.alpha,
+        n_labels=task.n_labels,
         label_docs=task.label_docs(),
-        links=links.links_of(work.floors, n_kept, work.link.beta),
-        link_alpha=work.link.alpha,
-        n_members=len(work.floors),
+        links=links.link_rows(levels.chains, n_kept, p.beta_labels),
+        link_alpha=p.link_alpha,
+        n_members=len(levels.chains),
         strength=p.strength,
         score=SCORES[0] if p.scoring == AUTO else p.scoring,
         vocabulary=task.vocabulary,
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class _Dependency(TopicsOverLabels, LabelEstimator, abstract=True):
-    """What the two models share: fields, checks, and the run of the chains."""
-
-    rule: str = AUTO
-    n_topics: int | None = None
-    beta: float = 0.01
-    beta_labels: float = 0.01
-    inference: str = "cvb0"
-    mix: float | None = None
-    n_sweeps: int = 150
-    n_kept: int = 100
-    n_chains: int = 1
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        given_terms: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-    ) -> Self:
-        """Learn the terms of labels, and topics over labels, from documents with labels.
-
-        Parameters
-        ----------
-        X : Corpus or matrix (documents, terms) of counts
-        y : label lists, indicator matrix, vector of classes, or None
-            None takes the corpus' labels. Documents of which no label is known are left out.
-        given_terms : mapping from labels to arrays (terms,), optional
-            Distributions over terms that are known beforehand: these labels keep them.
-        checkpoint, checkpoint_every
-            As in `LDA.fit`.
-        """
-        self._checked_parameters()
-        task = self._read(X, y)
-        self.seed_ = self._resolve_seed()
-        classes, n_terms = task.labels.classes, task.counts.shape[1]
-        p = self._settled(len(classes))
-        given = training.label_term_matrix(given_terms, classes, 0, n_terms)
-        if given is not None and not p.greedy:
-            raise ValueError("given_terms need greedy training; set greedy=True")
-        with self._running(type(self).__name__, task, checkpoint, checkpoint_every) as run:
-
-            def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                prior = training.priors(n_terms, len(classes), p, boost=p.boost, greedy=p.even)
-                prior = training.fix_terms(prior, given)
-                data = assignments.prepare(
-                    task.counts, assignments.own_labels(task.labels.indicator), given
-                )
-                link = links.plan(data, p, p.link_alpha)
-                how = Floors(State, init, sweep)
-                state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
-                self.n_iter_ = state.step + (state.link_step if p.greedy else 0)
-                return posterior(state, work, task, p)
-
-            self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
-        return self
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        self._check_labels(p, (AUTO, *RULES))
-        check_floors(p)
-        number("beta_labels", p.beta_labels, 1e-30)
-        return p
-
-    def _settled(self, n_labels: int) -> SimpleNamespace:
-        """The parameters as both models' functions read them, and the number of topics."""
-        p = self._checked_parameters()
-        p.n_topics = min(MOST_TOPICS, n_labels) if p.n_topics is None else int(p.n_topics)
-        return p
+def topic_prior(n_topics: int | None, n_labels: int, each: float | None, mass: float) -> F64:
+    """Prior of a document's topics: ``each`` per topic, or ``mass`` in all."""
+    n = min(links.MOST_TOPICS, n_labels) if n_topics is None else int(n_topics)
+    return np.full(n, mass / n if each is None else float(each))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FastDependencyLDA(_Dependency):
+class FastDependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimator):
     """Topics over labels over words: labels that occur together help each other [Burkhardt18].
 
     Parameters
     ----------
     n_topics : int or None
-        Number of topics over labels [K]; None is 100, or as many as there are labels where those are fewer:
-        with one topic a label, labels stand alone, and more topics have nothing left to say.
+        Number of topics over labels [K]. None is 100, or the number of labels if that is smaller: with one
+        topic per label, labels are independent, and more topics add nothing.
     alpha : float or None
         Prior of a document's topics; None is 10 / K for label tokens, 30 / K for word tokens.
     beta, beta_labels : float
-        Priors of a label's terms, and of a topic's labels [beta_Y].
+        Priors of a label's terms, and of a topic's labels [b].
     dep_tokens : {"label", "word"}
         What topics are learned from: each label of a document once, or the label of each of its words.
     greedy : bool
-        Learn the labels' terms first and the topics over them afterwards, without a way back. False draws
-        both together, for comparison; that takes ``inference="gibbs"`` and ``dep_tokens="word"``.
+        Learn the labels' terms first and then the topics over them, without feedback. False draws both
+        together, for comparison; it needs ``inference="gibbs"`` and ``dep_tokens="word"``.
     inference : {"cvb0", "gibbs"}
-        Of the labels of words: iterate probabilities (no chance in it), or draw.
+        Of the labels of words: iterate probabilities (without random numbers), or draw.
     scoring : {"auto", "tokens", "document"}
-        What becomes of the labels that topics expect: each token is asked which of them it speaks for (S1),
-        or labelled LDA is run with them as its prior (S2). S1 is quicker and ranks a little better; S2 finds
-        rare labels, which S1 leaves in the shade of frequent ones. "auto" takes S2 where its first labels of
-        the documents held out are clearly better (micro- and macro-F1 together), and S1 where none are.
+        How the prior from topics is used. "tokens" infers the label of every token with it (S1), which is
+        faster and ranks slightly better. "document" runs labelled LDA with it (S2), which finds rare labels
+        that S1 misses. "auto" takes S2 if its first labels of held-out documents are clearly better by
+        micro-F1 and macro-F1 together, else S1.
     mix : float or None
-        Part of a score that comes from the topics alone [omega]. None: the best on documents held out, which
-        is more the shorter documents are and the more labels they have.
+        Part of a score that comes from the topics alone [omega]. None: the best on held-out documents. It is
+        larger for shorter documents and for more labels per document.
     n_sweeps, n_kept : int
         Sweeps in all, and the last of them that are averaged.
     n_chains : int
-        Chains with topics of their own, side by side on threads. What they expect of a document is averaged.
+        Chains with topics of their own, in parallel on threads. Their priors of labels are averaged.
     tf, rule, validation_share
         As in `LabeledLDA`.
     max_time, random_state, n_threads, progress, callbacks
@@ -244,48 +186,70 @@ class FastDependencyLDA(_Dependency):
     [['pets'], ['cars', 'pets']]
     """
 
-    alpha: float | None = None
-    dep_tokens: str = "label"
+    n_topics: int | None = param(None, ge=1, le=MAX_TOPICS)
+    beta_labels: float = param(0.01, gt=0.0)
+    alpha: float | None = param(None, gt=0.0)
+    dep_tokens: str = param("label", choices=links.TOKENS)
     greedy: bool = True
-    scoring: str = AUTO
+    scoring: str = param(AUTO, choices=(AUTO, *SCORES))
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        one_of("dep_tokens", p.dep_tokens, links.TOKENS)
-        one_of("scoring", p.scoring, (AUTO, *SCORES))
-        if not p.greedy and (p.inference, p.dep_tokens) != ("gibbs", "word"):
+    algorithm: ClassVar[TwoLevels] = TwoLevels(State, init, sweep, posterior)
+    saved: ClassVar[tuple[Saved, ...]] = (LABELS,)
+
+    def fit(
+        self, X: Any, y: Any = None, *, given_terms: Any = None, checkpoint: Path | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:  # fmt: skip
+        """Learn the terms of labels, and topics over labels, from documents with labels.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+        y : label lists, indicator matrix, vector of classes, or None
+            None takes the corpus' labels. Documents without known labels are left out.
+        given_terms : mapping from labels to arrays (terms,), optional
+            Distributions over terms that are known beforehand: these labels keep them.
+        checkpoint, checkpoint_every
+            As in `LDA.fit`.
+        """
+        return fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
+
+    def resolve(self, n_labels: int) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        mass, first = 10.0 if self.dep_tokens == "label" else 30.0, self.n_sweeps - self.n_kept
+        return settings(
+            Settings, self, first_kept=first, alpha=None, boost=0.0, even=True, strength=-1.0,
+            link_alpha=topic_prior(self.n_topics, n_labels, self.alpha, mass),
+        )  # fmt: skip
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        if not self.greedy and (self.inference, self.dep_tokens) != ("gibbs", "word"):
             raise ValueError(
                 "greedy=False draws labels and topics of words together; "
                 "set inference='gibbs' and dep_tokens='word' too"
             )
-        return p
-
-    def _settled(self, n_labels: int) -> SimpleNamespace:
-        p = super()._settled(n_labels)
-        mass = 10.0 if p.dep_tokens == "label" else 30.0
-        p.link_alpha = np.full(p.n_topics, mass / p.n_topics if p.alpha is None else float(p.alpha))
-        p.alpha, p.boost, p.even, p.strength = None, 0.0, True, -1.0
-        return p
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DependencyLDA(_Dependency):
+class DependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimator):
     """Topics over labels as a prior of the labels of words [Rubin12].
 
     Parameters
     ----------
     n_topics : int or None
-        Number of topics over labels [K]; None is 100, or as many as there are labels where those are fewer:
-        with one topic a label, labels stand alone, and more topics have nothing left to say.
+        Number of topics over labels [K]. None is 100, or the number of labels if that is smaller.
     alpha : float or None
-        Prior of each label in a document, beside what the topics say; None is 30 divided by the number of
+        Prior of each label in a document, beside the topics' prior. None is 30 divided by the number of
         labels.
     gamma : float or None
         Prior of a document's topics; None is 10 / K.
     eta : float
-        Tokens that the labels of a document are worth as a prior of its words' labels.
+        Tokens that the labels of a document count as in the prior of its words' labels.
     strength : {"eta", "length"}
-        What the prior is worth for a new document: eta, or as many tokens as it has.
+        Tokens that the prior of a new document counts as: eta, or the document's length.
     beta, beta_labels, inference, mix, n_sweeps, n_kept, n_chains
         As in `FastDependencyLDA`.
     tf, rule, validation_share
@@ -295,12 +259,8 @@ class DependencyLDA(_Dependency):
 
     Attributes
     ----------
-    links_ : float64 array (topics, labels)
-        Topics over labels [phi'] of the first chain.
-    components_ : float64 array (topics, terms)
-        The same topics as terms, labels summed out.
-    labels_ : LabelPosterior
-        Terms of labels, sparse, and the topics of all chains.
+    links_, components_, labels_
+        As in `FastDependencyLDA`.
 
     Examples
     --------
@@ -312,22 +272,29 @@ class DependencyLDA(_Dependency):
     [['pets'], ['cars', 'pets']]
     """
 
-    alpha: float | None = None
-    gamma: float | None = None
-    eta: float = 100.0
-    strength: str = "eta"
+    n_topics: int | None = param(None, ge=1, le=MAX_TOPICS)
+    beta_labels: float = param(0.01, gt=0.0)
+    alpha: float | None = param(None, gt=0.0)
+    gamma: float | None = param(None, gt=0.0)
+    eta: float = param(100.0, ge=0.0)
+    strength: str = param("eta", choices=("eta", "length"))
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        number("eta", p.eta, 0.0)
-        one_of("strength", p.strength, ("eta", "length"))
-        optional("gamma", p.gamma, 1e-30)
-        return p
+    algorithm: ClassVar[TwoLevels] = TwoLevels(State, init, sweep, posterior)
+    saved: ClassVar[tuple[Saved, ...]] = (LABELS,)
 
-    def _settled(self, n_labels: int) -> SimpleNamespace:
-        p = super()._settled(n_labels)
-        p.link_alpha = np.full(p.n_topics, 10.0 / p.n_topics if p.gamma is None else float(p.gamma))
-        p.dep_tokens, p.greedy, p.scoring = "label", True, "document"
-        p.even = False
-        p.boost, p.strength = float(p.eta), float(p.eta) if p.strength == "eta" else -1.0
-        return p
+    def fit(
+        self, X: Any, y: Any = None, *, given_terms: Any = None, checkpoint: Path | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:  # fmt: skip
+        """Learn the terms of labels, and topics over labels; parameters as in `FastDependencyLDA.fit`."""
+        return fit_levels(self, X, y, given_terms, checkpoint, checkpoint_every)
+
+    def resolve(self, n_labels: int) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        eta, first = float(self.eta), self.n_sweeps - self.n_kept
+        return settings(
+            Settings, self, first_kept=first, boost=eta, even=False, dep_tokens="label", greedy=True,
+            scoring="document", strength=eta if self.strength == "eta" else -1.0,
+            link_alpha=topic_prior(self.n_topics, n_labels, self.gamma, 10.0),
+        )  # fmt: skip

@@ -1,14 +1,14 @@
-"""Labelled LDA: every topic is a label, and a document uses its own labels alone.
+"""Labelled LDA: every topic is a label, and a document uses its own labels only.
 
     phi_y ~ Dir(beta)   theta_d ~ Dir(alpha on Y_d)   z_dn ~ theta_d in Y_d   w_dn ~ phi_z
 
 theta and phi are integrated out. The labels z of tokens are drawn (collapsed Gibbs sampling) or their
-probabilities iterated (CVB0). Greedy training takes the labels of a document as equally likely, alpha at
-infinity: better terms of labels for prediction [Burkhardt18b]. New documents may use every label, with a
-prior that is flat or follows how frequent labels are.
+probabilities iterated (CVB0). Greedy training takes the labels of a document as equally likely (alpha at
+infinity), which gives better terms of labels for prediction [Burkhardt18b]. New documents may use every
+label, with a prior that is flat or follows label frequencies.
 
-Documents of which no label is known can take part when there are free topics beside the labels: those with
-labels use them and the free topics, the others everything [Ramage11].
+With free topics beside the labels, documents without known labels are learned too: labelled documents use
+their labels and the free topics, the others use everything [Ramage11].
 
 [Ramage09] Ramage, Hall, Nallapati, Manning. Labeled LDA. EMNLP 2009.
 [Ramage11] Ramage, Manning, Dumais. Partially labeled topic models for interpretable text mining. KDD 2011.
@@ -17,38 +17,66 @@ labels use them and the free topics, the others everything [Ramage11].
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.label_estimator import LabelEstimator
-from bayou.api.label_fitting import Run, Sweeps, Task, learn_and_tune
-from bayou.data.checks import whole
-from bayou.inference.labels import assignments, training
-from bayou.inference.labels.training import LabelCounts, LabelTrainingState
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.label_classifier import LABELS, LabelClassifier
+from bayou.api.label_training import read_task
+from bayou.api.params import param, settings
+from bayou.api.topics import Topics
+from bayou.api.training import Path, Training, training
+from bayou.inference.labels import assignments, tuning
+from bayou.inference.labels import training as labels
+from bayou.inference.labels.assignments import LabelData, LabelPrior
+from bayou.inference.labels.training import LabelCounts
+from bayou.inference.labels.training import LabelTrainingState as State
+from bayou.inference.labels.tuning import LabelTask, Tuning
+from bayou.inference.lda import features
+from bayou.inference.lda.arrays import Each
 from bayou.results.label_posterior import AUTO, LabelPosterior
 from bayou.results.label_response import RULES
 from bayou.run.loop import Info
 
 
-def priors(task: Task, p: SimpleNamespace, given: csr_array | None) -> assignments.LabelPrior:
-    """beta of the labels' terms, and alpha of labels while training."""
-    n_columns = len(task.labels.classes) + int(p.n_free_topics)
-    prior = training.priors(task.counts.shape[1], n_columns, p, boost=0.0, greedy=bool(p.greedy))
-    return training.fix_terms(prior, given)
+class Settings(NamedTuple):
+    """The parameters of one `fit`."""
+
+    alpha: float | None
+    beta: float
+    greedy: bool
+    frequency_weight: float  # tokens that label frequencies add to the prior of a new document
+    inference: str
+    n_free_topics: int
+    n_sweeps: int
+    first_kept: int  # sweeps from here on are averaged
 
 
-def posterior(
-    cells: csr_array, task: Task, p: SimpleNamespace, prior: assignments.LabelPrior
-) -> LabelPosterior:
+def init(
+    task: LabelTask, data: LabelData, p: Settings, n_chains: int, seed: int, each: Each
+) -> State:
+    """Labels of tokens at random (Gibbs), or equally likely (CVB0)."""
+    return labels.init(data, task.n_labels, p.inference, n_chains, seed, each)
+
+
+def sweep(
+    state: State, counts: LabelCounts, data: LabelData, prior: LabelPrior, p: Settings, seed: int, each: Each
+) -> State:  # fmt: skip
+    """The labels of all tokens, drawn (Gibbs) or as probabilities (CVB0) [Ramage09].
+
+    p(z_dn = y | rest) ~ 1[y in Y_d] (n_vy + beta) / (n_y + V beta) (n_dy + alpha_y); greedy: no last factor.
+    """
+    return labels.sweep(state, counts, data, prior, p.first_kept, seed, each)
+
+
+def posterior(cells: csr_array, task: LabelTask, p: Settings, prior: LabelPrior) -> LabelPosterior:
     """Terms of labels, and the prior of labels in a new document."""
     docs = task.label_docs()
-    alpha = training.label_prior(prior.alpha, docs, p)
+    alpha = labels.add_frequencies(prior.alpha, docs, p.frequency_weight)
     return LabelPosterior(
         term_label=cells, beta=prior.beta, alpha=alpha, n_labels=len(docs), label_docs=docs,
         links=np.zeros((0, len(alpha))), link_alpha=np.zeros(0), vocabulary=task.vocabulary,
@@ -56,8 +84,8 @@ def posterior(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabeledLDA(LabelEstimator):
-    """Labelled LDA: one topic a label, for documents with several labels.
+class LabeledLDA(LabelClassifier, Topics, Estimator):
+    """Labelled LDA: one topic per label, for documents with several labels.
 
     Parameters
     ----------
@@ -72,21 +100,21 @@ class LabeledLDA(LabelEstimator):
     eta : float
         Weight of the frequencies.
     inference : {"cvb0", "gibbs"}
-        Iterate the probabilities of labels (no chance in it), or draw labels.
+        Iterate the probabilities of labels (without random numbers), or draw labels.
     n_free_topics : int
-        Topics beside the labels, which all documents may use. With some, documents of which no label is known
-        take part; without, they are left out.
+        Topics beside the labels, which all documents may use. With some, documents without known labels are
+        learned too; without, they are left out.
     n_sweeps, n_kept : int
-        Sweeps in all, and the last of them that Gibbs sampling averages over. CVB0 ends when nothing moves.
+        Sweeps in all, and the last of them that Gibbs sampling averages over. CVB0 ends when it converges.
     n_chains : int
-        Gibbs samplers with other random numbers whose counts are averaged, side by side on threads.
+        Gibbs samplers with other random numbers whose counts are averaged, in parallel on threads.
     tf : {"none", "log", "binary"}
         How counts are damped before anything else.
     rule : {"auto", "cardinality", "scut"}
-        How many labels `predict` gives: as many as a regression on the words says, those above a threshold
-        for each label, or as the better of the two has it for the documents held out.
+        How many labels `predict` gives: as many as a regression on the words predicts, those above a
+        threshold per label, or the better of the two on held-out documents.
     validation_share : float
-        Part of the documents, 2000 at most, that are held out at first to fit thresholds and probabilities.
+        Part of the documents, at most 2000, that are held out at first to fit thresholds and probabilities.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.
 
@@ -106,17 +134,21 @@ class LabeledLDA(LabelEstimator):
     [['pets'], ['cars', 'pets']]
     """
 
-    rule: str = AUTO
-    alpha: float | None = None
-    beta: float = 0.01
+    tf: str = param("none", choices=features.DAMPINGS)
+    rule: str = param(AUTO, choices=(AUTO, *RULES))
+    validation_share: float = param(0.1, ge=0.0, le=0.5)
+    alpha: float | None = param(None, gt=0.0)
+    beta: float = param(0.01, gt=0.0)
     greedy: bool = True
-    prior: str = "frequency"
-    eta: float = 50.0
-    inference: str = "cvb0"
-    n_free_topics: int = 0
-    n_sweeps: int = 40
-    n_kept: int = 20
-    n_chains: int = 1
+    prior: str = param("frequency", choices=labels.PRIORS)
+    eta: float = param(50.0, ge=0.0)
+    inference: str = param("cvb0", choices=labels.INFERENCES)
+    n_free_topics: int = param(0, ge=0)
+    n_sweeps: int = param(40, ge=1)
+    n_kept: int = param(20, ge=1)
+    n_chains: int = param(1, ge=1)
+
+    saved: ClassVar[tuple[Saved, ...]] = (LABELS,)
 
     def fit(
         self,
@@ -124,7 +156,7 @@ class LabeledLDA(LabelEstimator):
         y: Any = None,
         *,
         given_terms: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: Path | None = None,
         checkpoint_every: int = 10,
     ) -> Self:
         """Learn the terms of labels from documents with labels.
@@ -139,28 +171,65 @@ class LabeledLDA(LabelEstimator):
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
-        p = self._checked_parameters()
-        task = self._read(X, y)
+        p = self.resolve()
+        task = read_task(self, X, y)
         self.seed_ = self._resolve_seed()
-        n_free = int(p.n_free_topics)
-        given = training.label_term_matrix(
-            given_terms, task.labels.classes, n_free, task.counts.shape[1]
-        )
-        with self._running("LabeledLDA", task, checkpoint, checkpoint_every) as run:
+        n_terms, classes = task.counts.shape[1], task.labels.classes
+        given = labels.label_term_matrix(given_terms, classes, p.n_free_topics, n_terms)
+        tuned = Tuning(self.validation_share, self.rule, self.n_chains)
+        with training(self, task.arrays, checkpoint, checkpoint_every) as run:
 
-            def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                prior = priors(task, p, given)
-                own = assignments.allowed_labels(task.labels.indicator, task.labels.known, n_free)
-                data = assignments.prepare(task.counts, own, given)
-                state, counts = _train(
-                    data, len(task.labels.classes), prior, p, n_chains, run, last
-                )
-                self.n_iter_ = state.step
-                cells = training.expected_counts(state, counts, data, p)
-                return posterior(cells, task, p, prior)
+            def learn(task: LabelTask, n_chains: int, final: bool) -> LabelPosterior:
+                return self._learn(task, p, given, n_chains, run, final)
 
-            self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
+            found = tuning.learn_and_tune(task, tuned, self.seed_, run.each, learn)
+        self.labels_, self.response_ = found
         return self
+
+    def _learn(
+        self, task: LabelTask, p: Settings, given: csr_array | None, n_chains: int, run: Training, final: bool
+    ) -> LabelPosterior:  # fmt: skip
+        """All sweeps of all chains."""
+        n_columns, seed, each = task.n_labels + p.n_free_topics, self.seed_, run.each
+        prior = labels.label_prior(
+            task.counts.shape[1], n_columns, p.alpha, p.beta, greedy=p.greedy
+        )
+        prior = labels.fix_terms(prior, given)
+        of = task.labels
+        own = assignments.allowed_labels(of.indicator, of.known, p.n_free_topics)
+        data = assignments.prepare(task.counts, own, given)
+        dims = labels.dims(data, n_chains)
+        state = run.first(
+            State, lambda: init(task, data, p, n_chains, seed, each), dims=dims, final=final
+        )
+        counts = labels.count(state, data, prior, each)
+
+        def step(state: State) -> tuple[State, Info | None]:
+            if labels.is_done(state, p.n_sweeps):
+                return state, None
+            state = sweep(state, counts, data, prior, p, seed, each)
+            return state, Info(state.step, p.n_sweeps, p.inference, float("nan"), 0.0)
+
+        state = run.repeat(state, step, final=final)
+        self.n_iter_ = state.step
+        return posterior(labels.expected_counts(state, counts, data, p.first_kept), task, p, prior)
+
+    def resolve(self) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        weight = self.eta if self.prior == "frequency" else 0.0
+        first = self.n_sweeps - self.n_kept
+        return settings(
+            Settings, self, greedy=bool(self.greedy), frequency_weight=weight, first_kept=first
+        )
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        if self.inference == "gibbs" and self.n_kept > self.n_sweeps:
+            raise ValueError(
+                f"n_kept must be at most n_sweeps = {self.n_sweeps}; got {self.n_kept}"
+            )
 
     @property
     def uses_chance_(self) -> bool:
@@ -168,40 +237,3 @@ class LabeledLDA(LabelEstimator):
         check_is_fitted(self)
         drawn = self.inference == "gibbs" and self.response_.kind == "multi-label"
         return drawn or self.n_free_topics > 0
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        self._check_labels(p, (AUTO, *RULES))
-        training.check(p)
-        training.check_prior(p)
-        whole("n_free_topics", p.n_free_topics, 0)
-        return p
-
-
-def _train(
-    data: assignments.LabelData,
-    n_labels: int,
-    prior: assignments.LabelPrior,
-    p: SimpleNamespace,
-    n_chains: int,
-    run: Run,
-    last: bool,
-) -> tuple[LabelTrainingState, LabelCounts]:
-    """All sweeps of all chains."""
-    found: list[LabelCounts] = []
-
-    def sweeps(begin: LabelTrainingState) -> Sweeps[LabelTrainingState]:
-        found.append(training.counts_of(begin, data, prior, run.each))
-
-        def step(state: LabelTrainingState) -> tuple[LabelTrainingState, Info | None]:
-            if training.is_over(state, p):
-                return state, None
-            state = training.sweep(state, found[0], data, prior, p, run.seed, run.each)
-            return state, Info(state.step, p.n_sweeps, p.inference, float("nan"), 0.0)
-
-        return step
-
-    def begin() -> LabelTrainingState:
-        return training.begin(data, n_labels, p, run.seed, n_chains, run.each)
-
-    return run.train(LabelTrainingState, begin, sweeps, last), found[0]

@@ -2,14 +2,14 @@
 
     phi_k ~ Dir(beta)      theta_d ~ Dir(alpha)      z_di ~ theta_d      w_di ~ phi_z
 
-theta and phi are integrated out. Four inferences of the same posterior:
+theta and phi are integrated out. Four inferences of one posterior:
 
-``fast``      a point estimate: online EM passes, then CVB0 sweeps on distinct (document, term) pairs
-              [Asuncion09], or sampled ones, watched by documents kept out (`inference.lda.fast`)
-``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after the other
-``snapshot``  the same conditional with word counts as they were when the sweep began, so that documents
-              do not wait for each other (AD-LDA [Newman09] with one document a processor)
-``mh``        Metropolis-Hastings with term and document proposals [Chen16]: O(1) a token for any K
+``fast``      a point estimate: online EM passes, then CVB0 sweeps over distinct (document, term) pairs
+              [Asuncion09] or sampled sweeps, scored on held-out documents (`inference.lda.fast`)
+``gibbs``     collapsed Gibbs sampling [Griffiths04]: exact, one token after another
+``snapshot``  the same conditional with the word counts of the start of the sweep, so that documents are
+              independent (AD-LDA [Newman09] with one document per processor)
+``mh``        Metropolis-Hastings with term and document proposals [Chen16]: O(1) per token for any K
 
 [Blei03] Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR 3, 2003.
 [Griffiths04] Griffiths, Steyvers. Finding scientific topics. PNAS 101, 2004.
@@ -20,14 +20,11 @@ theta and phi are integrated out. Four inferences of the same posterior:
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Estimator, Saved
 from bayou.api.params import param, settings
@@ -36,18 +33,15 @@ from bayou.api.training import Path, Training, score_of, training
 from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
 from bayou.data.schema import Array, Number
-from bayou.inference.lda import arrays, documents, fast, prior, sampler, schedule
+from bayou.inference.lda import arrays, documents, fast, prior, sampler, schedule, sweeps
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.spectral import solve as spectral
 from bayou.results.posterior import Posterior
 from bayou.run.loop import Info
 
 INFERENCES, STARTS = ("fast", "gibbs", "snapshot", "mh"), ("random", "fast", "spectral")
-CHECK = 10  # sweeps between two scores of a sampler
-APART = 5  # sweeps between two that are kept
-SWEEPS = 200  # default number of sweeps of a sampler
-
 Begin = tuple[F32, F64, float]  # rows, alpha and beta of the topics that a sampler starts from
+Fit = tuple[Posterior, int]  # the result, and the number of passes
 
 
 class Settings(NamedTuple):
@@ -71,15 +65,13 @@ class State(NamedTuple):
 
     step: int
     tokens: Annotated[U16, Array("tokens", "columns", below="topics")]  # topic, then proposals
-    term_topic: Annotated[
-        F32, Array("terms", "topics")
-    ]  # n_vk; as of the last scored or kept sweep
+    term_topic: Annotated[F32, Array("terms", "topics")]  # n_vk of the last scored or kept sweep
     alpha: Annotated[F64, Array("topics", gt=0.0)]
     beta: Annotated[float, Number(gt=0.0)]
     kept: Annotated[F32, Array(("terms", 0), "topics")]  # sum of n_vk over kept sweeps
     n_kept: int
     draws: Annotated[F32, Array("draws", "terms", "topics")]  # topics drawn at the last kept sweeps
-    burnt: Annotated[int, Number(ge=-1)]  # the sweep that ended burn-in, -1 before
+    burnt: Annotated[int, Number(ge=-1)]  # the sweep that ended burn-in; -1 before
     scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # ln p(w, z) per token
     score_steps: Annotated[I64, Array("scores")]
 
@@ -103,80 +95,47 @@ def init(chain: sampler.SamplerChain, p: Settings, begin: Begin | None, each: Ea
 
 
 def sweep(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
-    """Draw the topic of every token once; keep and score some of the sweeps after burn-in."""
-    counts, step = state.term_topic, state.step + 1
+    """Draw the topic of every token once. Some sweeps are scored, and after burn-in some are kept."""
+    counts, both, step = state.term_topic, (state.alpha, state.beta), state.step + 1
     if p.inference == "gibbs":
-        sampler.gibbs(state.tokens, counts, chain, state.alpha, state.beta, step)
+        sampler.gibbs(state.tokens, counts, chain, *both, step)
     elif p.inference == "snapshot":
-        sampler.snapshot(state.tokens, chain, state.alpha, state.beta, step, each)
+        sampler.snapshot(state.tokens, chain, *both, step, each)
     else:
-        sampler.metropolis(state.tokens, chain, state.alpha, state.beta, step, each)
-    last = step == (p.n_sweeps or SWEEPS)
-    is_scored = step % CHECK == 0 or last or step == p.burn_in
-    is_kept = state.burnt >= 0 and ((step - state.burnt) % APART == 0 or last)
+        sampler.metropolis(state.tokens, chain, *both, step, each)
+    is_scored, is_kept = sweeps.is_scored(step, p), sweeps.is_kept(step, state.burnt, p)
     if p.inference != "gibbs" and (is_scored or is_kept):
         counts[:] = 0.0
         sampler.count_terms(state.tokens, chain, p.n_topics, each, counts)
     state = state._replace(step=step)
     if is_kept:
-        state = _keep(state, chain, p, each)
+        kept = counts.copy() if state.n_kept == 0 else state.kept + counts
+        draws = sampler.add_draw(state.draws, p.n_draws, counts, state.beta, chain, step, each)
+        state = state._replace(kept=kept, n_kept=state.n_kept + 1, draws=draws)
     return _score(state, chain, p, each) if is_scored else state
 
 
-def _keep(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
-    """Add the counts of this sweep to the average, and draw topics if any are asked for."""
-    counts = state.term_topic
-    kept = counts.copy() if state.n_kept == 0 else state.kept + counts
-    state = state._replace(kept=kept, n_kept=state.n_kept + 1)
-    if not p.n_draws:
-        return state
-    drawn = sampler.draw_topics(counts, state.beta, chain.seed, state.step, each)
-    older = state.draws[max(len(state.draws) - p.n_draws + 1, 0) :]
-    return state._replace(draws=np.concatenate([older, drawn[None]]))
-
-
 def _score(state: State, chain: sampler.SamplerChain, p: Settings, each: Each) -> State:
-    """Score the state, estimate the priors, and decide whether burn-in is over.
-
-    Burn-in ends after `burn_in` sweeps or, if that is None, when the scores no longer rise, after half of
-    all sweeps at the latest.
-    """
+    """Score the state, estimate the priors, and decide whether burn-in is over."""
     value = sampler.log_joint(state.tokens, state.term_topic, chain, state.alpha, state.beta)
     scores, steps = np.append(state.scores, value), np.append(state.score_steps, state.step)
-    state = state._replace(scores=scores, score_steps=steps)
+    alpha, beta = state.alpha, state.beta
     if p.learn_alpha:
         doc_topic = sampler.count_docs(state.tokens, chain, p.n_topics, each)
-        state = state._replace(alpha=prior.estimate_alpha(state.alpha, doc_topic))
+        alpha = prior.estimate_alpha(alpha, doc_topic)
     if p.learn_beta:
-        state = state._replace(beta=prior.estimate_beta(state.beta, state.term_topic))
-    flat = len(scores) > 5 and scores[-1] - scores[-6] < 5 * p.tol
-    half = state.step >= (p.n_sweeps or SWEEPS) // 2
-    over = state.step >= p.burn_in if p.burn_in is not None else flat or half
-    return state._replace(burnt=state.step) if over and state.burnt < 0 else state
+        beta = prior.estimate_beta(beta, state.term_topic)
+    burnt = sweeps.end_of_burn_in(state.step, state.burnt, scores, p)
+    return state._replace(scores=scores, score_steps=steps, alpha=alpha, beta=beta, burnt=burnt)
 
 
-def is_done(state: State, p: Settings) -> bool:
-    """Whether all sweeps are made, or after an early end of burn-in as many again (at least 50)."""
-    if state.step >= (p.n_sweeps or SWEEPS):
-        return True
-    early = p.burn_in is None and state.burnt >= 0
-    return early and state.step >= state.burnt + max(state.burnt, 50)
-
-
-def posterior(
-    term_topic: F32, state: State | fast.FastState, vocabulary: Any, each: Each
-) -> Posterior:
+def posterior(counts: F32, state: State | fast.FastState, names: Any, each: Each) -> Posterior:
     """Topics from counts: phi_vk = (n_vk + beta) / (n_k + V beta)."""
     return Posterior(
-        draws=state.draws if isinstance(state, State) and len(state.draws) else None,
-        rows=arrays.topic_rows(term_topic, state.beta, each),
-        alpha=state.alpha,
-        beta=state.beta,
-        topic_tokens=arrays.topic_totals(term_topic),
-        scores=state.scores,
-        score_steps=state.score_steps,
-        vocabulary=vocabulary,
-    )
+        rows=arrays.topic_rows(counts, state.beta, each), alpha=state.alpha, beta=state.beta,
+        topic_tokens=arrays.topic_totals(counts), scores=state.scores, score_steps=state.score_steps,
+        draws=state.draws if isinstance(state, State) and len(state.draws) else None, vocabulary=names,
+    )  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -187,45 +146,38 @@ class LDA(Topics, Estimator):
     ----------
     n_topics : int
         Number of topics [K].
-    alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is min(0.1, 50 / K).
+    alpha : float, array (topics,) or None
+        Prior of a document's topics. Default: min(0.1, 50 / K).
     beta : float
         Prior of a topic's terms.
     inference : {"fast", "gibbs", "snapshot", "mh"}
-        A point estimate, or one of three samplers; see the head of this module.
+        A point estimate, or one of three samplers; see the module's docstring.
     start : {"random", "fast", "spectral"}
-        Where training starts: anywhere; for a sampler, at the fast inference's point estimate; or at topics
-        solved for from moments (`SpectralLDA`).
+        Initialisation: random, the fast point estimate (samplers), or moments (`SpectralLDA`).
     n_sweeps : int or None
-        The most passes over the corpus. None is 200 for samplers, and for the fast inference 100 (121
-        from 400 topics on) and up to 100 more where it overfits and a sampler has to take over.
+        Maximal number of passes over the corpus. Default: 200 for samplers. For the fast inference 100 (121
+        from 400 topics on), and up to 100 more if it overfits and a sampler takes over.
     burn_in : int or None
-        Sweeps of a sampler before any is kept. None: until the joint likelihood has come to rest, half
-        of all sweeps at most; then as many sweeps again, 50 at least. Every fifth sweep after burn-in is
-        kept, and the kept ones are averaged.
+        Sweeps of a sampler before the first is kept. Default: until the joint likelihood no longer rises, at
+        most half of all sweeps; then as many sweeps again, at least 50. Every fifth sweep after burn-in is
+        kept, and the kept sweeps are averaged.
     n_draws : int
-        How many draws of the topics a sampler keeps (the last ones), for `sample` and `interval`.
+        Number of draws of the topics that a sampler keeps (the last ones), for `sample` and `interval`.
     learn_alpha, learn_beta : bool
-        Whether the priors are fitted to the counts along the way (alpha becomes asymmetric).
+        Whether the priors are estimated during training. A learned alpha is asymmetric.
     tol : float
-        Gain in log-likelihood per token, from one score to the next, below which training has come to
-        rest. The fast inference scores after each pass (every fifth where it samples), samplers after
-        every tenth.
+        Least gain in log-likelihood per token from one score to the next. With less, training has converged.
+        The fast inference scores every pass (every fifth if it samples), samplers every tenth.
     max_time : float or None
-        Seconds after which no further pass is begun. A model cut short this way depends on the machine.
+        Seconds after which no further pass starts. The result then depends on the machine.
     random_state : int, RandomState or None
-        With an integer, equal data give equal models, to the last bit, for any number of threads.
+        With an integer, equal data give bit-identical models, for any number of threads.
     n_threads : int or None
-        None is every core.
+        Default: all cores.
     progress : bool
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
     callbacks : callable or sequence of callables, optional
-        Called with an `Info` after each pass; training stops when one returns True.
-
-    Attributes
-    ----------
-    scores_ : float64 array
-        Held-out (fast) or joint (samplers) log-likelihood per token where it was measured.
+        Called with an `Info` after each pass. Training stops when one returns True.
 
     Examples
     --------
@@ -259,17 +211,16 @@ class LDA(Topics, Estimator):
         Parameters
         ----------
         X : Corpus or matrix (documents, terms) of counts
-            Fractional counts are weights for the fast inference; samplers round them.
+            Fractional counts are weights for the fast inference. Samplers round them.
         y : ignored
         checkpoint : path, optional
-            File for training state, written every `checkpoint_every` passes and when a callback or `max_time`
-            stops training. If it exists, training resumes. The result equals that of an uninterrupted run.
+            File for the training state, written every `checkpoint_every` passes and when training is
+            stopped. If it exists, training resumes; the result is that of an uninterrupted run.
         """
         p = self.resolve()
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
-        counts = corpus.counts
-        data = (counts.indptr, counts.indices, counts.data)
+        data = corpus.counts.indptr, corpus.counts.indices, corpus.counts.data
         with training(self, lambda: data, checkpoint, checkpoint_every) as run:
             fit = self._fit_fast if p.inference == "fast" else self._fit_chain
             self.posterior_, self.n_iter_ = fit(corpus, p, run)
@@ -278,40 +229,31 @@ class LDA(Topics, Estimator):
     def resolve(self) -> Settings:
         """The parameters of one `fit`, checked."""
         self.check_params()
-        alpha = prior.resolve_alpha(self.alpha, self.n_topics)
-        return settings(Settings, self, alpha=alpha, beta=float(self.beta))
+        alpha, beta = prior.resolve_alpha(self.alpha, self.n_topics), float(self.beta)
+        return settings(Settings, self, alpha=alpha, beta=beta)
 
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed, alone or together."""
         super().check_params()
         prior.resolve_alpha(self.alpha, self.n_topics)
-        if self.inference == "fast" and (
-            self.start == "fast" or self.burn_in is not None or self.n_draws
-        ):
+        for_samplers = self.start == "fast" or self.burn_in is not None or self.n_draws
+        if self.inference == "fast" and for_samplers:
             raise ValueError(
                 "start='fast', burn_in and n_draws belong to the samplers; leave them out with 'fast'"
             )
-        if self.burn_in is not None and self.burn_in >= (self.n_sweeps or SWEEPS):
-            raise ValueError(
-                f"burn_in must be under n_sweeps = {self.n_sweeps or SWEEPS}; got {self.burn_in!r}"
-            )
+        most = sweeps.most(self)
+        if self.burn_in is not None and self.burn_in >= most:
+            raise ValueError(f"burn_in must be under n_sweeps = {most}; got {self.burn_in!r}")
 
-    def _fit_fast(
-        self, corpus: Corpus, p: Settings, run: Training, *, final: bool = True
-    ) -> tuple[Posterior, int]:
+    def _fit_fast(self, corpus: Corpus, p: Settings, run: Training, *, final: bool = True) -> Fit:
         """The point estimate (`inference.lda.fast`)."""
-        learn, pairs = (p.learn_alpha, p.learn_beta), documents.pairs_of(corpus.counts)
-        plan = partial(
-            schedule.make_schedule, p.n_topics, n_sweeps=p.n_sweeps, tol=p.tol, learn=learn
-        )
-        shape = corpus.n_terms, p.n_topics
-        setup = fast.make_setup(pairs, shape, plan, p.beta, self.seed_, run.each)
-        most = setup.plan.online + setup.plan.sampled + setup.plan.cavity
+        pairs, shape = documents.pairs_of(corpus.counts), (corpus.n_terms, p.n_topics)
+        setup = fast.make_setup(pairs, shape, schedule.schedule_of(p), p.beta, self.seed_, run.each)
 
         def begin() -> fast.FastState:
             given = None
             if p.start == "spectral":
-                given = spectral.lda_start(setup.pairs, corpus.n_terms, p.n_topics, self.seed_)
+                given = spectral.lda_start(setup.pairs, *shape, self.seed_)
             return fast.start(setup, p.alpha, p.beta, given)
 
         def step(state: fast.FastState) -> tuple[fast.FastState, Info | None]:
@@ -319,55 +261,40 @@ class LDA(Topics, Estimator):
                 return state, None
             phase = fast.PHASES[state.phase]
             state = fast.advance(state, setup)
-            return state, Info(state.step, max(most, state.step), phase, score_of(state), 0.0)
+            n_steps = max(setup.plan.n_planned, state.step)
+            return state, Info(state.step, n_steps, phase, score_of(state), 0.0)
 
-        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "docs": setup.pairs.n_docs}
-        dims["tokens"] = round(setup.pairs.n_tokens)
-        state = run.run(fast.FastState, begin, step, dims=dims, final=final)
-        counts, alpha, beta = fast.answer(state, setup)
-        state = state._replace(alpha=alpha, beta=beta)
+        state = run.run(fast.FastState, begin, step, dims=fast.dims_of(setup), final=final)
+        counts, state = fast.answer(state, setup)
         return posterior(counts, state, corpus.vocabulary, run.each), state.step
 
-    def _fit_chain(self, corpus: Corpus, p: Settings, run: Training) -> tuple[Posterior, int]:
+    def _fit_chain(self, corpus: Corpus, p: Settings, run: Training) -> Fit:
         """Sweeps of a sampler, and the average of those that are kept."""
-        started = time.monotonic()
-        tokens = documents.Tokens(*corpus.tokens())
-        chain = sampler.make_chain(tokens, corpus.n_terms, self.seed_)
-        most = p.n_sweeps or SWEEPS
+        chain = sampler.make_chain(documents.Tokens(*corpus.tokens()), corpus.n_terms, self.seed_)
 
         def begin() -> State:
-            state = init(chain, p, self._start_topics(corpus, p, run), run.each)
-            if run.max_time is not None:
-                run.max_time -= time.monotonic() - started
-            return state
+            topics = None if p.start == "random" else self._start_topics(corpus, p, run)
+            return init(chain, p, topics, run.each)
 
         def step(state: State) -> tuple[State, Info | None]:
-            if is_done(state, p):
+            if sweeps.is_done(state.step, state.burnt, p):
                 return state, None
             state = sweep(state, chain, p, run.each)
-            return state, Info(state.step, most, p.inference, score_of(state), 0.0)
+            return state, Info(state.step, sweeps.most(p), p.inference, score_of(state), 0.0)
 
-        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "tokens": len(tokens.terms)}
-        state = run.run(State, begin, step, dims=dims)
+        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "tokens": len(chain.tokens.terms)}
+        state = run.run(State, begin, step, dims=dims, count_init=True)
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, run.each)
         if state.n_kept:
             counts = state.kept / np.float32(state.n_kept)
         return posterior(counts, state, corpus.vocabulary, run.each), state.step
 
-    def _start_topics(self, corpus: Corpus, p: Settings, run: Training) -> Begin | None:
-        """The topics that a sampler starts from; None starts at random."""
+    def _start_topics(self, corpus: Corpus, p: Settings, run: Training) -> Begin:
+        """The topics that a sampler starts from."""
         if p.start == "fast":
             first = p._replace(inference="fast", start="random", n_sweeps=None)
             found = self._fit_fast(corpus, first, run, final=False)[0]
             return found.rows, found.alpha, found.beta
-        if p.start == "random":
-            return None
         pairs = documents.pairs_of(corpus.counts)
         counts = spectral.lda_start(pairs, corpus.n_terms, p.n_topics, self.seed_)
         return arrays.topic_rows(counts, p.beta, run.each), p.alpha, p.beta
-
-    @property
-    def scores_(self) -> F64:
-        """Log-likelihood per token at the passes where it was measured."""
-        check_is_fitted(self)
-        return self.posterior_.scores

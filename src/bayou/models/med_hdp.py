@@ -1,12 +1,12 @@
-"""Max-margin topics, as many as documents and labels ask for: MedLDA with an HDP in the place of its prior.
+"""Max-margin topics whose number is learned: MedLDA with an HDP in place of its prior.
 
     pi ~ GEM(gamma)   phi_k ~ Dir(beta)   eta_ik ~ N(level_i, s)
     theta_d ~ Dir(alpha pi)   z_dn ~ theta_d   w_dn ~ phi_z
     zbar_d = sum_n rho_n e_z,   f_di = eta_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
 theta and phi are integrated out. Weights eta and their level, topics z, the variables that make the loss
-Gaussian, tables and sticks pi are drawn in turn (`margin.growing`); topics are born and die while z is
-drawn. The weights are then fitted once more to leave-one-out features (`inference.margin.refit`).
+Gaussian, tables and sticks pi are drawn in turn. Topics are born and die while z is drawn. After the chain
+the weights are refitted to leave-one-out features (`inference.margin.refit`).
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
@@ -15,148 +15,163 @@ drawn. The weights are then fitted once more to leave-one-out features (`inferen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.data.checks import check_growth
-from bayou.inference.lda.arrays import Each
-from bayou.inference.margin import chains, first_pass, growing, growth, refit
-from bayou.inference.margin import passive_aggressive as pa
-from bayou.inference.margin.growing import GrowingChainState
+from bayou.api.classifier import RESPONSE, Classifier
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param, settings
+from bayou.api.regressor import Regressor
+from bayou.api.sampling import Chains, Sampling, read_classes, read_numbers
+from bayou.api.topic_course import TOPIC_COURSE, TopicCourse
+from bayou.api.topics import POSTERIOR, Topics
+from bayou.data.schema import Array, Number
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
+from bayou.inference.lda.features import DAMPINGS
+from bayou.inference.margin import augment, chains, features, first_pass, growing, growth, tilted
 from bayou.inference.margin.growth import TopicGrowth
-from bayou.inference.margin.passive_aggressive import Examples
-from bayou.results.posterior import Posterior, check_arrays
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_named
+from bayou.inference.margin.setup import MarginChain, MarginData, MarginSettings
+from bayou.inference.margin.tasks import MarginTask
+
+CHECK = 10  # sweeps between two scores
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class _MedHDP(MarginEstimator, abstract=True):
-    """What the classifier and the regressor share: fields, checks, and the chain."""
+class State(NamedTuple):
+    """The chain after ``step`` sweeps. Arrays over topics have a column per topic, then free ones."""
 
-    n_topics: int | None = None
-    alpha: float = 5.0
-    gamma: float = 1.0
-    max_topics: int = 400
+    step: int
+    z: Annotated[U16, Array("tokens", below="columns")]
+    counts: Annotated[F32, Array("terms", "columns")]  # n_vk
+    topic: Annotated[F64, Array("columns")]  # n_k
+    omega: Annotated[F32, Array("docs", "tasks")]
+    kappa: Annotated[F32, Array("docs", "tasks", ge=None)]
+    eta: Annotated[F32, Array("tasks", "columns", ge=None)]  # the last draw
+    mean: Annotated[F64, Array("tasks", "columns", ge=None)]  # its conditional mean
+    level: Annotated[F64, Array("tasks", ge=None)]  # what weights have in common
+    stick: Annotated[F64, Array("columns")]
+    rest: Annotated[float, Number(ge=None)]  # the stick of all topics to be born
+    ids: Annotated[I64, Array("columns", ge=-1)]  # never given twice; -1 of free columns
+    n_born: int
+    kept: Annotated[F32, Array("terms", "columns")]  # sum of n_vk over kept sweeps
+    kept_mean: Annotated[F64, Array("tasks", "columns", ge=None)]  # over those with the topic
+    n_kept: Annotated[I64, Array("columns")]  # number of kept sweeps with the topic
+    n_draws: int
+    draws: Annotated[F32, Array("draws", "tasks", "columns", ge=None)]
+    course: Annotated[I64, Array("sweeps")]  # topics after each sweep
+    scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # ln p(w, z) per token
+    score_steps: Annotated[I64, Array("scores")]
 
     @property
-    def n_topics_(self) -> int:
-        """Topics there are."""
-        return self.posterior_.n_topics
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        least = 1 if p.n_topics is None else p.n_topics
-        check_growth(SimpleNamespace(**{**vars(p), "n_topics": least}))
-        return p
-
-    def _settle(self, p: SimpleNamespace, kind: str, n_tasks: int) -> None:
-        p.kind, p.separate, p.n_members, p.sampler, p.exact = kind, False, 1, "gibbs", True
-        many = {"multi-label": max(n_tasks, 20), "regression": 10}.get(kind, 20)
-        p.n_topics = min(many, p.max_topics) if p.n_topics is None else p.n_topics
-
-    def _state_kind(self) -> type[GrowingChainState]:
-        return GrowingChainState
-
-    def _growth(self, p: SimpleNamespace) -> TopicGrowth:
-        return TopicGrowth(float(p.alpha), float(p.gamma), int(p.max_topics), 0.0)
-
-    def _start(self, data: chains.MarginData, p: SimpleNamespace, each: Each) -> GrowingChainState:
-        by, chain = self._growth(p), data.chains[0]
-        begin = first_pass.no_topics(chain.n_terms, int(p.n_topics))
-        if p.kind != "regression":
-            multi = p.kind == "multi-label"
-            how = first_pass.settings(multi, int(p.n_topics), p.tf, bool(p.idf), by)
-            examples = _examples(data)
-            begin = first_pass.first_topics(examples, chain.n_terms, how, self.seed_, each)
-        return growing.start(chain, begin, by, self.seed_, each)
-
-    def _sweep(
-        self, state: GrowingChainState, data: chains.MarginData, p: SimpleNamespace, each: Each
-    ) -> GrowingChainState:
-        by, chain = self._growth(p), data.chains[0]
-        state = growing.sweep(state, chain, float(p.beta), by, self.seed_, each)
-        if state.step > p.n_sweeps - p.n_kept:
-            state = growing.keep(state)
-        if state.step % chains.CHECK == 0 or state.step == p.n_sweeps:
-            state = growing.append_score(state, chain, float(p.beta), by)
-        return state
-
-    def _read_off(
-        self, state: GrowingChainState, data: chains.MarginData, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, refit.RefitEvidence]:
-        found, prior, ids = growing.read_off(state, data.chains[0], float(p.beta), self._growth(p))
-        self.n_topics_course_, self.topic_ids_ = state.course, ids
-        data = data._replace(prior=prior)
-        return chains.posterior(found, data, each), chains.evidence(found, data, p, each)
-
-    def n_topics_interval(self, level: float = 0.9) -> tuple[int, int]:
-        """Between how many topics the chain was in ``level`` of the last half of its sweeps."""
-        last = self.n_topics_course_[len(self.n_topics_course_) // 2 :]
-        return growth.between(last, self.n_topics_, level)
-
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        return super()._payload() | {"ids": self.topic_ids_, "course": self.n_topics_course_}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._restore(arrays)
-        none = np.zeros((0, 0))
-        ids, course = arrays.get("ids", none), arrays.get("course", none)
-        check_arrays("ids", ids, np.int64, (self.posterior_.n_topics,))
-        check_arrays("course", course, np.int64, (course.size,))
-        self.topic_ids_, self.n_topics_course_ = ids, course
+    def n_topics(self) -> int:
+        """Number of topics in use."""
+        return int((self.ids >= 0).sum())
 
 
-def _examples(data: chains.MarginData) -> Examples:
-    """The documents in the order of the chain, as a stream has them."""
-    chain, counts = data.chains[0], data.corpus.counts
-    known = chain.cost > 0.0
-    y = np.where(known, chain.y, 0.0).astype(np.int8)
-    parts = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
-    cost = np.where(known.any(axis=1), 1.0, 0.0)
-    every = Examples(*parts, counts.data.astype(np.float64), y, cost)
-    return pa.take(every, data.order)._replace(y=y, costs=cost)  # in that order already
+def init(data: MarginData, p: MarginSettings, each: Each) -> State:
+    """Tokens under the topics of one pass of the online model; of a regression, at random."""
+    begin = first_pass.random_topics(data.corpus.n_terms, p.n_topics)
+    if p.loss.classifies:
+        begin = first_pass.first_topics(data, p, each)
+    return init_chain(data.chains[0], begin, p.growth, data.seeds[0], each)
+
+
+def init_chain(
+    chain: MarginChain, begin: tuple[F32, F64], by: TopicGrowth, seed: int, each: Each
+) -> State:
+    """Tokens drawn under the topics ``begin`` = (terms x topics, tables of topics)."""
+    s, stick, ids = growing.start(chain, begin, by, seed, each)
+    none = np.zeros(0, np.int64)
+    state = State(
+        step=0, **s._asdict(), level=np.zeros(len(s.eta)), stick=stick, rest=float(1.0 - stick.sum()),
+        ids=ids, n_born=len(begin[1]), kept=np.zeros_like(s.counts), kept_mean=np.zeros(s.eta.shape),
+        n_kept=np.zeros(len(ids), np.int64), n_draws=0,
+        draws=np.zeros((0, *s.eta.shape), np.float32), course=none, scores=np.zeros(0), score_steps=none,
+    )  # fmt: skip
+    return State(*growing.order_columns(state, by))
+
+
+def sweep(state: State, data: MarginData, p: MarginSettings, each: Each) -> State:
+    """One sweep; the last ``n_kept`` are averaged."""
+    chain = data.chains[0]
+    state = sweep_chain(state, chain, p.growth, data.seeds[0], each)
+    if state.step > p.n_sweeps - p.n_kept:
+        state = growing.keep(state)
+    if state.step % CHECK == 0 or state.step == p.n_sweeps:
+        n = state.n_topics
+        alpha = np.maximum(p.growth.alpha * state.stick[:n], 1e-30)
+        chain = chain._replace(prior=chain.prior._replace(alpha=alpha))
+        score = chains.log_joint(state.z, np.ascontiguousarray(state.counts[:, :n]), chain)
+        scores, steps = np.append(state.scores, score), np.append(state.score_steps, state.step)
+        state = state._replace(scores=scores, score_steps=steps)
+    return state
+
+
+def sweep_chain(state: State, chain: MarginChain, by: TopicGrowth, seed: int, each: Each) -> State:
+    """Gibbs sweep; arrays of tokens and weights change in place.   [Zhu14] Algorithm 1, [Teh06] 5.3"""
+    step, s, beta = state.step + 1, growing.chain_arrays(state), chain.prior.beta
+    # level_i | eta ~ N(mean of eta_i, s / K);  eta_i | level, z as in MedLDA, around the level
+    level = growing.draw_levels(s.eta, state.ids >= 0, chain.variance, seed, step)
+    growing.draw_weights(s, level, chain, seed, step, each)
+    # z | eta, pi: (n_dk + alpha pi_k) (n_vk + beta) / (n_k + V beta) exp(g_k); new: alpha rest / V exp(g)
+    live = growing.live_documents(s, chain, (state.stick, state.rest), by)
+    tilt = tilted.Tilt(s.omega, s.kappa, s.eta)
+    growth.sweep(live, tilt, by, (beta, chain.n_terms * beta), seed, step)
+    # omega, kappa | z, eta
+    zbar = features.sampled_zbar(s.z, chain.rho, chain.tokens.indptr, len(s.topic), each)
+    augment.draw(s, zbar, chain, seed, step, each)
+    # tables | z, pi;  (pi, rest) | tables ~ Dir(tables, gamma)
+    growth.renew_sticks(live, np.zeros(len(s.topic)), by, seed, step)
+    roots = live.roots
+    new = np.flatnonzero(roots.born | ~roots.in_use)  # columns of other topics than before
+    state.kept[:, new], state.kept_mean[:, new], state.n_kept[new] = 0.0, 0.0, 0
+    state.draws[..., new], state.ids[new] = level[:, None], -1
+    state = state._replace(step=step, level=level, stick=roots.stick, rest=float(roots.rest[0]))
+    return State(*growing.order_columns(state, by))
+
+
+def results(
+    state: State, data: MarginData, task: MarginTask, p: MarginSettings, each: Each
+) -> dict[str, Any]:
+    """Topics from averaged counts, and weights refitted to leave-one-out features."""
+    found, prior = growing.sample_of(state, data.chains[0], p.growth)
+    data = data._replace(chains=[data.chains[0]._replace(prior=prior)])
+    learned = {"n_topics_course_": state.course, "topic_ids_": state.ids[: state.n_topics].copy()}
+    return learned | chains.results(found, data, task, p, each)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPClassifier(MarginClassifier, _MedHDP):
-    """Max-margin topic model for classes or labels that finds the number of its topics.
+class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
+    """Max-margin topic model for classes or labels that learns the number of topics.
 
     Parameters
     ----------
     n_topics : int or None
-        Topics to begin with; `n_topics_` is how many there are at the end. None: 20, or for several labels a
-        document as many as labels if those are more; at most `max_topics`.
+        Number of topics at the start; `n_topics_` is the number at the end. Default: 20, or the number of
+        labels if documents have several and there are more than 20. At most `max_topics`.
     alpha : float
-        Concentration of a document's topics around the sticks, all topics together.
+        Concentration of a document's topics around the sticks, summed over topics.
     gamma : float
-        How readily topics are born.
+        Concentration of the sticks: with a larger value more topics are born.
     max_topics : int
-        Topics at a time, at most.
+        Largest number of topics at a time.
     beta, loss, cost, variance, positive_cost
-        As in `MedLDAClassifier`; weights vary around a level that each task has of its own.
+        As in `MedLDAClassifier`. Weights vary around one level per task.
     margin : float or None
-        As in `MedLDAClassifier`; None: 164 for two classes, else 16.
+        As in `MedLDAClassifier`. Default: 164 for two classes, otherwise 16.
     tf, idf, n_sweeps, n_kept, refit, word_residual
         As in `MedLDAClassifier`. All classes share the topics of one chain.
     max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`. Tokens are drawn one after the other; threads share the rest.
+        As in `LDA`. Tokens are drawn one after the other; the other steps use threads.
 
     Attributes
     ----------
-    n_topics_ : int
-        Topics there are.
-    n_topics_course_ : int64 array (sweeps,)
-        Topics after each sweep; `n_topics_interval` is read off the last half.
-    topic_ids_ : int64 array (topics,)
-        A number for each topic that is given at birth and never again.
-    classes_ : array
-    weights_ : float64 array (topics, tasks)
-        Two classes are one task, which speaks for the second.
+    n_topics_, n_topics_course_, topic_ids_
+        As in `bayou.api.topic_course.TopicCourse`.
+    classes_, weights_
+        As in `bayou.api.classifier.Classifier`.
     response_ : Response
         ``response_.draws`` are posterior draws of the weights.
 
@@ -172,21 +187,42 @@ class MedHDPClassifier(MarginClassifier, _MedHDP):
     True
     """
 
+    alpha: float = param(5.0, gt=0.0)
+    gamma: float = param(1.0, ge=1e-6, le=1e6)
+    max_topics: int = param(400, ge=1)
+    loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
+    margin: float | None = param(None, ge=1e-8, le=1e8)
+    positive_cost: float | None = param(None, gt=0.0)
+
+    algorithm: ClassVar[Chains] = Chains(State, read_classes, init, sweep, results)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_COURSE)
+
+    def resolve(self, task: MarginTask) -> MarginSettings:
+        """The parameters of one `fit`, with defaults that depend on the responses."""
+        n_topics = max(task.n_tasks, 20) if task.kind == "multi-label" else 20
+        width = float(self.margin or (164.0 if task.kind == "binary" else 16.0))
+        return _resolve(self, task, n_topics, loss=loss_named(self.loss), width=width)
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        growth.check_bounds(self.n_topics, self.max_topics)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedHDPRegressor(MarginRegressor, _MedHDP):
-    """Max-margin topic model for numbers that finds the number of its topics.
+class MedHDPRegressor(Regressor, Sampling, TopicCourse, Topics, Estimator):
+    """Max-margin topic model for numbers that learns the number of topics.
 
     Parameters
     ----------
     n_topics : int or None
-        Topics to begin with; None is 10.
+        Number of topics at the start. Default: 10.
     alpha, gamma, max_topics
         As in `MedHDPClassifier`.
     beta, cost, epsilon, variance
-        As in `MedLDARegressor`; weights vary around a level that each target has of its own.
+        As in `MedLDARegressor`. Weights vary around one level per target.
     n_sweeps, n_kept : int
-        As in `MedLDAClassifier`; 60 and 20, since topics come and go for longer.
+        As in `MedLDAClassifier`. Default: 60 and 20, since the number of topics changes for longer.
     tf, idf, refit, word_residual
         As in `MedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
@@ -202,13 +238,40 @@ class MedHDPRegressor(MarginRegressor, _MedHDP):
     True
     """
 
-    alpha: float = 1.0
-    gamma: float = 0.1
-    beta: float = 0.1
-    n_sweeps: int = 60
-    n_kept: int = 20
+    alpha: float = param(1.0, gt=0.0)
+    gamma: float = param(0.1, ge=1e-6, le=1e6)
+    max_topics: int = param(400, ge=1)
+    beta: float = param(0.1, gt=0.0)
+    cost: float = param(10.0, gt=0.0)
+    epsilon: float = param(1e-3, ge=0.0, le=1e8)
+    tf: str = param("none", choices=DAMPINGS)
+    idf: bool = False
+    n_sweeps: int = param(60, ge=1)
+    n_kept: int = param(20, ge=1, le="n_sweeps")
+
+    algorithm: ClassVar[Chains] = Chains(State, read_numbers, init, sweep, results)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE, TOPIC_COURSE)
+
+    def resolve(self, task: MarginTask) -> MarginSettings:
+        """The parameters of one `fit`."""
+        return _resolve(self, task, 10, loss=INSENSITIVE, width=float(self.epsilon))
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        growth.check_bounds(self.n_topics, self.max_topics)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on scikit-learn's data, which are no counts
+        tags.regressor_tags.poor_score = True  # on scikit-learn's data, which are not counts
         return tags
+
+
+def _resolve(model: Any, task: MarginTask, n_topics: int, **own: Any) -> MarginSettings:
+    by = TopicGrowth(float(model.alpha), float(model.gamma), int(model.max_topics), 0.0)
+    return settings(
+        MarginSettings, model, multi_label=task.kind == "multi-label",
+        n_topics=model.n_topics or min(n_topics, by.most), alpha=np.zeros(0), growth=by,
+        beta=float(model.beta), variance=float(model.variance),
+        sampler="gibbs", exact=True, n_chains=1, separate=False, begin=None, **own,
+    )  # fmt: skip

@@ -1,13 +1,12 @@
-"""Max-margin LDA: topics that labels have shaped.
+"""Max-margin LDA: topics shaped by labels.
 
     phi_k ~ Dir(beta)   theta_d ~ Dir(alpha)   z_dn ~ theta_d   w_dn ~ phi_z   eta_i ~ N(0, s I)
     zbar_d = sum_n rho_n e_z,   f_di = eta_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
-theta and phi are integrated out; weights eta, topics z and the variables that make the loss Gaussian are
-drawn in turn (`margin.gibbs`). Tasks are the classes (one against the rest, topics shared by all), the
-labels, or the targets. Samplers of the same posterior: Gibbs, O(K) a token [Zhu14], and
-Metropolis-Hastings in O(1) steps [Zheng15]. After the chain the weights are fitted once more to
-leave-one-out features (`inference.margin.refit`).
+theta and phi are integrated out. Weights eta, topics z and the variables that make the loss Gaussian are
+drawn in turn. Tasks are the classes (one against the rest, with shared topics), the labels, or the targets.
+Two samplers of the same posterior: Gibbs, O(K) per token [Zhu14], and Metropolis-Hastings in O(1) steps
+[Zheng15]. After the chain the weights are refitted to leave-one-out features (`inference.margin.refit`).
 
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
 [Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
@@ -17,131 +16,179 @@ KDD 2015.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayou.api.margin_estimator import MarginClassifier, MarginEstimator, MarginRegressor
-from bayou.data.checks import one_of, whole
-from bayou.inference.lda.arrays import F32, Each
-from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.margin import chains, refit
-from bayou.results.posterior import Posterior
+from bayou.api.classifier import RESPONSE, Classifier
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param
+from bayou.api.regressor import Regressor
+from bayou.api.sampling import Chains, Sampling, chain_settings, read_classes, read_numbers
+from bayou.api.topics import POSTERIOR, Topics
+from bayou.data.checks import one_of
+from bayou.data.schema import Array
+from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
+from bayou.inference.lda.features import DAMPINGS
+from bayou.inference.margin import augment, chains, features, gibbs, weights
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_named
+from bayou.inference.margin.setup import MarginChain, MarginChainState, MarginData, MarginSettings
+from bayou.inference.margin.tasks import MarginTask
 
 SAMPLERS = ("auto", "gibbs", "light")
+CHECK = 10  # sweeps between two scores
+PLAIN: dict[str, Any] = {
+    "tf": "none", "idf": False, "refit": False, "n_kept": 1, "beta": 0.01, "exact": True, "n_topics": 40,
+    "positive_cost": 1.0, "sampler": "gibbs",
+}  # fmt: skip
+PUBLISHED: dict[str, dict[str, Any]] = {  # alpha is that of all topics together
+    "gibbs": {"alpha": 1.0, "margin": 64.0, "n_sweeps": 40},
+    "light": {"alpha": 6.4, "cost": 1.6, "margin": 64.0, "n_sweeps": 25, "sampler": "light"},
+    "logistic": {"alpha": 5.6, "cost": 204.8, "loss": "logistic", "n_sweeps": 40},
+}
+
+
+class State(NamedTuple):
+    """All chains after ``step`` sweeps; the first axis is the chain unless declared otherwise."""
+
+    step: int
+    z: Annotated[U16, Array("chains", "tokens", below="topics")]
+    counts: Annotated[F32, Array("chains", "terms", "topics")]  # n_vk
+    topic: Annotated[F64, Array("chains", "topics")]  # n_k
+    omega: Annotated[F32, Array("chains", "docs", "tasks")]
+    kappa: Annotated[F32, Array("chains", "docs", "tasks", ge=None)]
+    eta: Annotated[F32, Array("chains", "tasks", "topics", ge=None)]  # the last draw
+    mean: Annotated[F64, Array("chains", "tasks", "topics", ge=None)]  # its conditional mean
+    kept: Annotated[F32, Array("chains", "terms", "topics")]  # sum of n_vk over kept sweeps
+    kept_mean: Annotated[F64, Array("chains", "tasks", "topics", ge=None)]
+    n_kept: int
+    draws: Annotated[F32, Array("draws", "chains", "tasks", "topics", ge=None)]
+    scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # ln p(w, z) per token
+    score_steps: Annotated[I64, Array("scores")]
+
+
+def init(data: MarginData, p: MarginSettings, each: Each) -> State:
+    """Every chain at random topics, or at topics drawn under those of an earlier fit; lambda = 1."""
+    made = [
+        gibbs.start(chain, seed, each, p.begin[i] if p.begin else None)
+        for i, (chain, seed) in enumerate(zip(data.chains, data.seeds, strict=True))
+    ]
+    stack = {name: np.stack([getattr(s, name) for s in made]) for name in MarginChainState._fields}
+    return State(
+        step=0, **stack, kept=np.zeros_like(stack["counts"]), kept_mean=np.zeros_like(stack["mean"]),
+        n_kept=0, draws=np.zeros((0, *stack["mean"].shape), np.float32), scores=np.zeros(0),
+        score_steps=np.zeros(0, np.int64),
+    )  # fmt: skip
+
+
+def sweep(state: State, data: MarginData, p: MarginSettings, each: Each) -> State:
+    """One sweep of every chain; the last ``n_kept`` are averaged."""
+    step = state.step + 1
+
+    def member(i: int, each: Each) -> None:
+        mine = MarginChainState(*(getattr(state, name)[i] for name in MarginChainState._fields))
+        sweep_chain(mine, data.chains[i], data.seeds[i], step, each)
+
+    chains.run_members(len(data.chains), member, each)
+    state = state._replace(step=step)
+    if step > p.n_sweeps - p.n_kept:
+        state.kept[...] += state.counts
+        state.kept_mean[...] += state.mean
+        draws = np.concatenate([state.draws, state.eta[None]])
+        state = state._replace(n_kept=state.n_kept + 1, draws=draws)
+    if step % CHECK == 0 or step == p.n_sweeps:
+        score = chains.log_joint(state.z[0], state.counts[0], data.chains[0])
+        scores, steps = np.append(state.scores, score), np.append(state.score_steps, step)
+        state = state._replace(scores=scores, score_steps=steps)
+    return state
+
+
+def sweep_chain(s: MarginChainState, chain: MarginChain, seed: int, step: int, each: Each) -> None:
+    """Gibbs sweep of one chain, in place.   [Zhu14] Algorithm 1"""
+    n_topics, indptr = len(s.topic), chain.tokens.indptr
+    zbar = features.sampled_zbar(s.z, chain.rho, indptr, n_topics, each)
+    # eq. 9: eta_i ~ N(P^-1 b, P^-1), P = I / s + sum_d omega zbar zbar', b = sum_d kappa zbar
+    weights.draw(s, zbar, chain, seed, step, each)
+    # eq. 10: p(z = k) ~ (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k); or steps of [Zheng15]
+    draw_topics = gibbs.sweep_light if chain.light else gibbs.sweep_full
+    draw_topics(s, chain, seed, step, each)
+    # eq. 12, hinge: 1 / lambda ~ IG(1 / (c |l - y f|), 1), omega = c^2 / lambda; all: `margin.response`
+    zbar = features.sampled_zbar(s.z, chain.rho, indptr, n_topics, each)
+    augment.draw(s, zbar, chain, seed, step, each)
+
+
+def results(
+    state: State, data: MarginData, task: MarginTask, p: MarginSettings, each: Each
+) -> dict[str, Any]:
+    """Topics from averaged counts, and weights refitted to leave-one-out features."""
+    n = state.n_kept
+    counts, mean, draws = state.counts, state.mean, state.eta[None]
+    if n:
+        counts, mean, draws = state.kept / np.float32(n), state.kept_mean / n, state.draws
+    last, scores = (state.z, state.counts, state.topic), (state.scores, state.score_steps)
+    found = chains.SampledChains(*last, counts, mean, draws, *scores)
+    sampler = "light" if data.chains[0].light else "gibbs"
+    return {"sampler_": sampler, **chains.results(found, data, task, p, each)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _MedLDA(MarginEstimator, abstract=True):
-    """What the classifier and the regressor share: fields, checks, and the chains."""
-
-    n_topics: int | None = None
-    alpha: float | ArrayLike | None = None
-    sampler: str = "auto"
-    exact: bool = False
-    n_chains: int = 1
-    warm_start: bool = False
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        whole("n_chains", p.n_chains, 1)
-        one_of("sampler", p.sampler, SAMPLERS)
-        if p.alpha is not None:
-            size = p.n_topics if p.n_topics is not None else np.size(p.alpha)
-            resolve_alpha(p.alpha, max(int(size), 1))
-        return p
-
-    def _state_kind(self) -> type[chains.MarginState]:
-        return chains.MarginState
-
-    def _start(self, data: chains.MarginData, p: SimpleNamespace, each: Each) -> chains.MarginState:
-        return chains.init(data, each, self._begin(p) if p.warm_start else None)
-
-    def _sweep(
-        self, state: chains.MarginState, data: chains.MarginData, p: SimpleNamespace, each: Each
-    ) -> chains.MarginState:
-        return chains.sweep(state, data, p, each)
-
-    def _read_off(
-        self, state: chains.MarginState, data: chains.MarginData, p: SimpleNamespace, each: Each
-    ) -> tuple[Posterior, refit.RefitEvidence]:
-        self.sampler_ = "light" if data.chains[0].light else "gibbs"
-        return chains.posterior(state, data, each), chains.evidence(state, data, p, each)
-
-    def _begin(self, p: SimpleNamespace) -> list[F32] | None:
-        """Topics of the fit before, where there was one on the same terms with as many topics."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        rows = [rows for rows, _ in self._members()]
-        fits = rows[0].shape == (self.n_features_in_, p.n_topics) and len(rows) == p.n_members
-        if not fits:
-            raise ValueError(
-                f"warm_start needs the terms, topics and chains of the fit before ({len(rows)} chains of "
-                f"{rows[0].shape[1]} topics on {len(rows[0])} terms); set warm_start=False"
-            )
-        return rows
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class MedLDAClassifier(MarginClassifier, _MedLDA):
-    """Max-margin topic model for classes, or for several labels a document.
+class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
+    """Max-margin topic model for classes, or for several labels per document.
 
     Parameters
     ----------
     n_topics : int or None
-        Number of topics [K]. None: 20 for two classes (and in each chain of one against all), else the larger
-        of 40 and four times the classes (once the labels), 400 at most.
-    alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is 20 / K.
+        Number of topics [K]. Default: 20 for two classes (and in each chain of one-vs-all). Otherwise four
+        times the classes, or the number of labels, from 40 to 400.
+    alpha : float, array of one number per topic, or None
+        Prior of a document's topics. Default: 20 / K.
     beta : float
         Prior of a topic's terms.
     loss : {"hinge", "logistic"}
-        What a wrong side of the margin costs.
+        Loss of a score on the wrong side of the margin.
     cost : float
-        Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: below, labels are too
-        weak to break the symmetry of the topics.
+        Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: with less, labels are
+        too weak to break the symmetry of the topics.
     margin : float or None
-        How far on the right side a score must be [l]; of the hinge loss alone. None: 164 for two classes and
-        for one against all, else 16. ``cost``, ``margin`` and ``variance`` are not independent: (c, l, s) is
-        the model (c l, 1, s / l**2).
+        Distance of a score from the border below which it costs [l]; hinge loss only. Default: 164 for two
+        classes and for one-vs-all, otherwise 16. ``cost``, ``margin`` and ``variance`` are not independent:
+        (c, l, s) is the model (c l, 1, s / l**2).
     variance : float
-        Prior variance of weights.
+        Prior variance of weights [s].
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None: 4 for several labels a document, else 1.
+        Factor on the cost of labels that a document has. Default: 4 for several labels per document, else 1.
     multi_class : {"shared", "one-vs-all"}
-        One chain whose topics serve all classes, or a chain with topics of its own for each.
+        One chain whose topics serve all classes, or one chain with its own topics per class.
     tf : {"log", "none", "binary"}
-        How counts are damped before anything else.
+        How counts are damped first.
     idf : bool
-        Whether rare terms weigh more in a document's average topics.
+        Whether rare terms have more weight in a document's average topics.
     sampler : {"auto", "gibbs", "light"}
-        All topics of every token looked at, or Metropolis-Hastings steps; "auto" takes the faster one.
+        Weights of all topics for every token, or Metropolis-Hastings steps. "auto" takes the faster one.
     exact : bool
-        Keep word counts live token after token, as the exact sampler has it, on one thread. Otherwise they
-        are brought up to date sixteen times a sweep.
+        Update word counts after every token, as the exact sampler does, on one thread. Otherwise they are
+        updated sixteen times per sweep.
     n_sweeps, n_kept : int
-        Sweeps in all, and the last of them that topics and weights are averaged over.
+        Number of sweeps, and how many of the last ones are averaged.
     n_chains : int
-        Chains with other random numbers whose scores are averaged.
+        Number of chains with different random numbers whose scores are averaged.
     refit : bool
-        Fit the weights once more, to leave-one-out features of the training documents.
+        Refit the weights to leave-one-out features of the training documents after the chain.
     word_residual : float
         Weight of words beside the topics [q]; 0 for none, 2 for the best accuracy.
     warm_start : bool
-        Let `fit` begin at the topics of the fit before.
+        Whether `fit` starts at the topics of the previous fit.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.
 
     Attributes
     ----------
-    classes_ : array
-    weights_ : float64 array (topics, tasks)
-        Two classes are one task, which speaks for the second.
+    classes_, weights_
+        As in `bayou.api.classifier.Classifier`.
     response_ : Response
-        ``response_.draws`` are posterior draws of the weights, ``response_.share`` the topics' part of the
-        margins.
+        ``response_.draws`` are posterior draws of the weights, ``response_.share`` is the share of topics in
+        the margins.
     sampler_ : str
         The sampler that was used.
 
@@ -155,78 +202,67 @@ class MedLDAClassifier(MarginClassifier, _MedLDA):
     True
     """
 
-    multi_class: str = "shared"
+    alpha: float | ArrayLike | None = None
+    loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
+    margin: float | None = param(None, ge=1e-8, le=1e8)
+    positive_cost: float | None = param(None, gt=0.0)
+    multi_class: str = param("shared", choices=("shared", "one-vs-all"))
+    sampler: str = param("auto", choices=SAMPLERS)
+    exact: bool = False
+    n_chains: int = param(1, ge=1)
+    warm_start: bool = False
+
+    algorithm: ClassVar[Chains] = Chains(State, read_classes, init, sweep, results)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE)
 
     @classmethod
     def published(cls, source: str = "gibbs", **settings: Any) -> Self:
-        """The settings of the papers, without what was found to help since.
+        """The model of a paper, without later improvements; ``settings`` change single parameters.
 
-        Parameters
-        ----------
-        source : {"gibbs", "light", "logistic"}
-            [Zhu14] Gibbs MedLDA for several classes, [Zheng15] LightMedLDA, or its Gibbs sLDA.
-        **settings
-            Whatever should be otherwise.
+        "gibbs": [Zhu14] for several classes. "light": LightMedLDA of [Zheng15]. "logistic": its Gibbs sLDA.
         """
-        one_of("source", source, ("gibbs", "light", "logistic"))
-        plain = {"tf": "none", "idf": False, "refit": False, "n_kept": 1, "beta": 0.01}
-        plain |= {"exact": True, "n_topics": 40, "positive_cost": 1.0, "sampler": "gibbs"}
-        n_topics = int(settings.get("n_topics", 40))
-        own: dict[str, dict[str, Any]] = {
-            "gibbs": {"alpha": 1.0 / n_topics, "margin": 64.0, "n_sweeps": 40},
-            "light": {
-                "alpha": 6.4 / n_topics, "cost": 1.6, "margin": 64.0, "n_sweeps": 25, "sampler": "light",
-            },
-            "logistic": {
-                "alpha": 5.6 / n_topics, "cost": 204.8, "loss": "logistic", "n_sweeps": 40,
-            },
-        }  # fmt: skip
-        return cls(**{**plain, **own[source], **settings})
+        one_of("source", source, tuple(PUBLISHED))
+        own = {**PLAIN, **PUBLISHED[source]}
+        own["alpha"] /= int(settings.get("n_topics", own["n_topics"]))
+        return cls(**{**own, **settings})
 
-    def _settle(self, p: SimpleNamespace, kind: str, n_tasks: int) -> None:
-        p.separate = p.multi_class == "one-vs-all" and n_tasks > 1
-        alone = p.separate or kind == "binary"
-        p.n_topics = p.n_topics or (20 if alone else _default_topics(kind, n_tasks))
-        p.alpha = resolve_alpha(20.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
-        p.n_members = n_tasks if p.separate else p.n_chains
+    def resolve(self, task: MarginTask) -> MarginSettings:
+        """The parameters of one `fit`, with defaults that depend on the responses."""
+        separate = self.multi_class == "one-vs-all" and task.n_tasks > 1
+        alone, per_class = separate or task.kind == "binary", 1 if task.kind == "multi-label" else 4
+        n_topics = 20 if alone else int(np.clip(per_class * task.n_tasks, 40, 400))
+        return chain_settings(
+            self, task, self.n_topics or n_topics, 20.0, loss=loss_named(self.loss),
+            width=float(self.margin or (164.0 if alone else 16.0)), separate=separate,
+            n_chains=task.n_tasks if separate else self.n_chains,
+        )  # fmt: skip
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        one_of("multi_class", p.multi_class, ("shared", "one-vs-all"))
-        if p.multi_class == "one-vs-all" and p.n_chains != 1:
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        super().check_params()
+        if self.multi_class == "one-vs-all" and self.n_chains != 1:
             raise ValueError("one-vs-all has a chain for each class; leave n_chains at 1")
-        return p
-
-
-def _default_topics(kind: str, n_tasks: int) -> int:
-    return int(np.clip(n_tasks if kind == "multi-label" else 4 * n_tasks, 40, 400))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedLDARegressor(MarginRegressor, _MedLDA):
-    """Max-margin topic model for numbers, one or several a document.
+class MedLDARegressor(Regressor, Sampling, Topics, Estimator):
+    """Max-margin topic model for numbers, one or several per document.
 
-    Targets are brought to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and
-    ``variance`` mean the same for all of them.
+    Targets are scaled to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and ``variance``
+    mean the same for all of them.
 
     Parameters
     ----------
     n_topics : int or None
-        Number of topics [K]; None is 10.
-    alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is 1 / K.
-    beta : float
-        Prior of a topic's terms.
-    cost : float
-        Weight of the loss against the words [c].
+        Number of topics [K]. Default: 10.
+    alpha : float, array of one number per topic, or None
+        Prior of a document's topics. Default: 1 / K.
     epsilon : float
         Half-width of the tube in which a prediction costs nothing, in deviations of the target.
-    variance : float
-        Prior variance of weights.
-    tf, idf, sampler, exact, n_sweeps, n_kept, n_chains, refit, word_residual, warm_start
+    beta, cost, variance, tf, idf, sampler, exact, n_sweeps, n_kept, n_chains, refit, word_residual
         As in `MedLDAClassifier`.
-    max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`.
+    warm_start, max_time, random_state, n_threads, progress, callbacks
+        As in `MedLDAClassifier`.
 
     Examples
     --------
@@ -238,7 +274,21 @@ class MedLDARegressor(MarginRegressor, _MedLDA):
     True
     """
 
-    def _settle(self, p: SimpleNamespace, kind: str, n_tasks: int) -> None:
-        p.n_topics = p.n_topics or 10
-        p.alpha = resolve_alpha(1.0 / p.n_topics if p.alpha is None else p.alpha, p.n_topics)
-        p.separate, p.n_members = False, p.n_chains
+    beta: float = param(0.01, gt=0.0)
+    cost: float = param(10.0, gt=0.0)
+    tf: str = param("none", choices=DAMPINGS)
+    idf: bool = False
+    alpha: float | ArrayLike | None = None
+    epsilon: float = param(1e-3, ge=0.0, le=1e8)
+    sampler: str = param("auto", choices=SAMPLERS)
+    exact: bool = False
+    n_chains: int = param(1, ge=1)
+    warm_start: bool = False
+
+    algorithm: ClassVar[Chains] = Chains(State, read_numbers, init, sweep, results)
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE)
+
+    def resolve(self, task: MarginTask) -> MarginSettings:
+        """The parameters of one `fit`."""
+        width = float(self.epsilon)
+        return chain_settings(self, task, self.n_topics or 10, 1.0, loss=INSENSITIVE, width=width)

@@ -2,10 +2,10 @@
 
     y_d ~ w      w_di ~ phi_y      (all tokens of a document have one topic)
 
-Stepwise EM blends the expected statistics of a mini-batch into those of all before with a weight of
-(t + 2)^-exponent [Cappe09, Liang09]: one pass, constant memory, an exponent to choose. Incremental EM
-remembers what each document contributed and replaces it when the document comes round again [Neal98]; its
-first pass is stepwise EM with an exponent of 1.
+Stepwise EM blends the expected statistics of a mini-batch into those of all documents before it, with a
+weight of (t + 2)^-exponent [Cappe09, Liang09]: one pass, constant memory, an exponent to choose. Incremental
+EM stores the contribution of each document and replaces it in the next pass [Neal98]. Its first pass is
+stepwise EM with an exponent of 1.
 
 [Cappe09] Cappe, Moulines. On-line expectation-maximization algorithm for latent data models. JRSS B 71, 2009.
 [Liang09] Liang, Klein. Online EM for unsupervised models. NAACL 2009.
@@ -16,77 +16,94 @@ Learning in Graphical Models, 1998.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.mixture_estimator import MixtureEstimator
-from bayou.data.checks import check_parameters, number, optional
-from bayou.data.container import pack_strings
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.mixture import Mixture
+from bayou.api.params import param, settings
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topics import POSTERIOR, Topics
+from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
 from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.inference.lda import columns, documents
-from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import mixture
-from bayou.kernels import rng
 from bayou.kernels.spectral import mixture as kernels
-from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
-from bayou.run import checkpoint, loop
+from bayou.results.posterior import Posterior
+from bayou.run import batches, loop
 from bayou.run.loop import Info
 
-LEAST_LENGTH = 1e-100  # of a topic that has lost all its terms: it is divided by
+LEAST_LENGTH = 1e-100  # tokens of a topic that has lost all its terms; a divisor
+
+
+class Settings(NamedTuple):
+    """The parameters of one run."""
+
+    n_terms: int
+    n_topics: int
+    batch_size: int
+    n_passes: int
+    exponent: float
+    smoothing: float  # pseudo-tokens of the distribution of all terms in a topic
+    beta: float  # tokens of each term added to the distribution of all terms
+    phase: str = "mini-batch"
 
 
 class State(NamedTuple):
-    """What the next mini-batch needs: statistics, of a document on average or of all in sum."""
+    """Expected statistics: means per document (stepwise EM), or sums over documents (incremental EM)."""
 
-    raw: F64  # S_vk / scale, terms x topics
-    share: F64  # s_k
-    length: F64  # S_k
-    known: F64  # counts of terms
-    totals: F64  # scale, steps, documents, tokens
+    raw: Annotated[F64, Array("terms", "topics")]  # S_vk / scale
+    share: Annotated[F64, Array("topics")]  # s_k
+    length: Annotated[F64, Array("topics", gt=0.0)]  # S_k
+    known: Annotated[F64, Array("terms")]  # counts of terms
+    totals: Annotated[F64, Array(4)]  # scale, mini-batches, documents, tokens
+
+    @property
+    def step(self) -> int:
+        """Mini-batches so far."""
+        return int(self.totals[1])
 
     @property
     def n_seen(self) -> int:
-        """Documents so far, as often as they came."""
+        """Documents so far; a document counts once per pass."""
         return int(self.totals[2])
 
 
-def init(pairs: Pairs, n_terms: int, p: SimpleNamespace, seed: int) -> State:
+def check(state: State) -> None:
+    """Refuse statistics of a file whose scale or number of topics is 0."""
+    if not len(state.share) or not state.totals[0] > 0.0:
+        raise ModelFileError("the model file's statistics must be positive; train the model again")
+
+
+def init(batch: Pairs, p: Settings, seed: int, each: Each | None = None) -> State:
     """Random topics, as the statistics of one document of average length."""
-    rows = mixture.random_start(n_terms, p.n_topics, seed)
-    share = np.full(p.n_topics, 1.0 / p.n_topics)
-    length = share * max(pairs.n_tokens / max(pairs.n_docs, 1), 1.0)
-    return State(rows * length, share, length, np.zeros(n_terms), np.array([1.0, 0.0, 0.0, 0.0]))
+    rows = mixture.random_start(p.n_terms, p.n_topics, seed)
+    share, totals = np.full(p.n_topics, 1.0 / p.n_topics), np.array([1.0, 0.0, 0.0, 0.0])
+    length = share * max(batch.n_tokens / max(batch.n_docs, 1), 1.0)
+    return State(rows * length, share, length, np.zeros(p.n_terms), totals)
 
 
-def prior(p: SimpleNamespace, n_terms: int) -> tuple[float, float]:
-    """Pseudo-tokens of the distribution of all terms in a topic, and of each term in that."""
-    return float(n_terms if p.smoothing is None else p.smoothing), float(p.beta)
+def update(state: State, docs: Pairs, p: Settings, seed: int, each: Each | None = None) -> State:
+    """Stepwise EM: S <- (1 - eta_t) S + eta_t E[statistics of mini-batch t], eta_t = (t + 2)^-exponent.
 
-
-def update(state: State, pairs: Pairs, p: SimpleNamespace) -> State:
-    """Mini-batches of a stream; the arrays are changed in place."""
-    kernels.stepwise_docs(
-        *state, tuple(pairs), 0, pairs.n_docs, p.batch_size, float(p.exponent),
-        prior(p, len(state.raw)),
-    )  # fmt: skip
+    ``docs`` may be several mini-batches. The arrays of the state change in place.
+    """
+    size, smooth = p.batch_size, (p.smoothing, p.beta)
+    kernels.stepwise_docs(*state, tuple(docs), 0, docs.n_docs, size, p.exponent, smooth)
     return state
 
 
-def with_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
-    """Terms ``keep``, then ``n_new`` without statistics; and how often the others were met."""
+def move_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
+    """Terms ``keep``, then ``n_new`` without statistics; and the tokens of the other terms."""
     gone = columns.others(keep, len(state.raw))
-    raw, known = (
-        columns.move_rows(state.raw, keep, n_new),
-        columns.move_rows(state.known, keep, n_new),
-    )
+    raw, known = (columns.move_rows(part, keep, n_new) for part in (state.raw, state.known))
     length, totals, tokens = state.length, state.totals.copy(), float(state.known[gone].sum())
     if len(gone):
         length = np.maximum(totals[0] * raw.sum(axis=0), LEAST_LENGTH)
@@ -94,23 +111,22 @@ def with_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
     return State(raw, state.share, length, known, totals), tokens
 
 
-def posterior(state: State, p: SimpleNamespace, names: Any, n_docs: float) -> Posterior:
-    """Smoothed topics; ``n_docs`` documents stand behind the statistics, one of them made up."""
+def posterior(state: State, p: Settings, vocabulary: Any, n_docs: float) -> Posterior:
+    """Smoothed topics. The statistics are worth ``n_docs`` documents, one of them the start."""
     unigram = mixture.unigram_of(state.known, p.beta)
     rows = state.totals[0] * state.raw / state.length
-    pseudo = prior(p, len(rows))[0]
-    rows = mixture.smooth_rows(rows, state.length * n_docs, unigram, pseudo)
+    rows = mixture.smooth_rows(rows, state.length * n_docs, unigram, p.smoothing)
     weights = np.maximum(state.share / state.share.sum(), 1e-12)
     return Posterior(
-        rows=mixture.as_rows(rows), alpha=weights, beta=float(p.beta),
+        rows=mixture.as_rows(rows), alpha=weights, beta=p.beta,
         topic_tokens=state.length / state.length.sum() * state.known.sum(),
-        scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=names, single=True,
+        scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=vocabulary, single=True,
     )  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StepwiseEM(MixtureEstimator):
-    """A mixture of multinomials by stepwise EM, in memory that does not grow.
+class StepwiseEM(Mixture, Streaming, Topics, Estimator):
+    """A mixture of multinomials by stepwise EM, in constant memory.
 
     Parameters
     ----------
@@ -119,12 +135,12 @@ class StepwiseEM(MixtureEstimator):
     batch_size : int
         Documents in a mini-batch [m].
     exponent : float
-        Mini-batch t weighs (t + 2)^-exponent [alpha], from 0.5 to 1. Small values forget the start soon and
-        never come to rest; at 0.5 itself convergence is not guaranteed.
+        Mini-batch t has the weight (t + 2)^-exponent [alpha], from 0.5 to 1. With small values the start
+        loses its influence soon and the topics never come to rest. At 0.5 convergence is not guaranteed.
     n_passes : int
-        Passes of `fit` over its documents, each in its own keyed order; `partial_fit` makes one.
+        Passes of `fit` over its documents, each in its own keyed order. `partial_fit` makes one.
     smoothing : float or None
-        Pseudo-tokens of the distribution of all terms in each topic; None is as many as there are terms.
+        Pseudo-tokens of the distribution of all terms in each topic. Default: the number of terms.
     beta : float
         Tokens of each term added to the distribution of all terms.
     max_time, random_state, n_threads, progress, callbacks
@@ -134,8 +150,10 @@ class StepwiseEM(MixtureEstimator):
     ----------
     weights_ : float64 array (topics,)
         Share of the documents in each topic.
-    state_ : State
-        Everything the next mini-batch needs.
+    state_ : State or None
+        Everything known after the last full mini-batch of a stream. None before it.
+    pending_ : Pairs
+        Documents of the mini-batch that is not full yet.
 
     Examples
     --------
@@ -143,97 +161,80 @@ class StepwiseEM(MixtureEstimator):
     >>> from bayou.data.synthetic import sample_mixture
     >>> corpus, truth = sample_mixture(200, 3, 40, seed=1)
     >>> model = StepwiseEM(n_topics=3, batch_size=10, random_state=0).fit(corpus)
-    >>> model.predict_proba(corpus).shape, int(model.state_.totals[1])
+    >>> model.predict_proba(corpus).shape, model.state_.step
     ((200, 3), 20)
     """
 
-    n_topics: int = 10
-    batch_size: int = 100
-    exponent: float = 0.7
-    n_passes: int = 1
-    smoothing: float | None = None
-    beta: float = 0.01
+    n_topics: int = param(10, ge=1, le=MAX_TOPICS)
+    batch_size: int = param(100, ge=1)
+    exponent: float = param(0.7, ge=0.5, le=1.0)
+    n_passes: int = param(1, ge=1)
+    smoothing: float | None = param(None, ge=0.0)
+    beta: float = param(0.01, gt=0.0)
+
+    algorithm: ClassVar[Stream] = Stream(
+        State, Pairs, update, init, move_terms, omit_empty=True, check=check
+    )
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM,)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes; what was learned before is forgotten."""
-        p = self._checked_parameters()
-        corpus = self._corpus(X, reset=True)
-        self.state_ = self._begin(corpus, p)
-        pairs = documents.pairs_of(corpus.counts)
+        """Learn from documents in `n_passes` passes. Everything learned before is discarded."""
+        corpus = self._begin(X)
+        p, pairs = self.resolve(), documents.pairs_of(corpus.counts)
+        self.state_ = init(pairs, p, self.seed_)
         with loop.progress_bar(self.progress, "StepwiseEM") as bar:
 
             def step(done: int) -> tuple[int, Info | None]:
                 if done == p.n_passes:
                     return done, None
-                order = _order(corpus.n_docs, done, self.seed_)
-                self.state_ = update(self.state_, documents.select(pairs, order), p)
+                order = batches.order(self.seed_, corpus.n_docs, done)
+                self.state_ = update(self.state_, pairs.take(order), p, self.seed_)
                 return done + 1, Info(done + 1, p.n_passes, "pass", math.nan, 0.0)
 
             callbacks = [*bar, *self._callbacks()]
-            self.n_iter_ = loop.run(0, step, callbacks=callbacks, max_time=p.max_time)
+            self.n_iter_ = loop.run(0, step, callbacks=callbacks, max_time=self.max_time)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more documents, in the order given, `batch_size` at a time."""
-        p = self._checked_parameters()
-        first = not hasattr(self, "state_")
-        corpus = self._corpus(X, reset=first)
-        if first:
-            self.state_ = self._begin(corpus, p)
-        elif len(self.state_.share) != p.n_topics:
-            raise ValueError(
-                f"n_topics is {p.n_topics} but this stream has learned {len(self.state_.share)}; "
-                "begin another model for another number of topics"
-            )
-        self.state_ = update(self.state_, documents.pairs_of(corpus.counts), p)
+        """Learn from more documents, in the order given, `batch_size` at a time.
+
+        The last documents wait until their mini-batch is full; predictions include what they teach.
+        """
+        first = not self.__sklearn_is_fitted__()
+        corpus = self._begin(X) if first else self._corpus(X, reset=False)
+        self._learn_stream(documents.pairs_of(corpus.counts), self.resolve())
         self.n_iter_ = 1
         return self
 
-    def _begin(self, corpus: Corpus, p: SimpleNamespace) -> State:
-        self.seed_ = self._resolve_seed()
-        self._names = corpus.vocabulary
-        return init(documents.pairs_of(corpus.counts), corpus.n_terms, p, self.seed_)
+    def _begin(self, X: Any) -> Corpus:
+        """Check the parameters and the first documents, and discard what was learned before."""
+        self.check_params()
+        corpus = self._corpus(X, reset=True)
+        self.seed_, self._names = self._resolve_seed(), corpus.vocabulary
+        self.state_, self.pending_ = None, Pairs.none()
+        return corpus
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = _checked(self._parameters())
-        number("exponent", p.exponent, 0.5, 1.0)
-        return p
-
-    def _with_terms(self, keep: I64, n_new: int) -> float:
-        self.state_, gone = with_terms(self.state_, keep, n_new)
-        return gone
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "state_")
+    def resolve(self) -> Settings:
+        """The parameters of one run, checked against what was learned."""
+        self.check_params()
+        state = self.state_
+        if state is not None and len(state.share) != self.n_topics:
+            raise ValueError(
+                f"n_topics is {self.n_topics} but this stream has {len(state.share)} topics; "
+                "start another model for another number of topics"
+            )
+        return _settings(self, self.n_features_in_, float(self.exponent))
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
-        """The topics as they are now."""
+        """The topics as they are now, with what the pending documents teach."""
         check_is_fitted(self)
-        return posterior(
-            self.state_, self._parameters(), self._names, float(self.state_.totals[2]) + 1.0
-        )
-
-    def _payload(self) -> dict[str, NDArray[Any]]:
-        names = {} if self._names is None else {"vocabulary": pack_strings(self._names)}
-        return checkpoint.arrays_of(self.state_) | names
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        state = checkpoint.state_of(State, arrays)
-        shape = np.shape(state.raw) if np.ndim(state.raw) == 2 else (-1, -1)
-        check_arrays("raw", state.raw, np.float64, shape)
-        check_arrays("known", state.known, np.float64, shape[:1])
-        check_arrays("totals", state.totals, np.float64, (4,))
-        for name in ("share", "length"):
-            check_arrays(name, getattr(state, name), np.float64, shape[1:])
-        if shape[1] < 1 or not (state.length > 0).all() or not state.totals[0] > 0:
-            raise ModelFileError("the model file's statistics must be positive; save it again")
-        self._names = unpack_vocabulary(arrays.get("vocabulary"), shape[0])
-        self.state_ = state
+        state, p = self._current(), _settings(self, self.n_features_in_, float(self.exponent))
+        return posterior(state, p, self._names, float(state.totals[2]) + 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class IncrementalEM(MixtureEstimator):
+class IncrementalEM(Mixture, Topics, Estimator):
     """A mixture of multinomials by incremental EM over documents that fit in memory.
 
     Parameters
@@ -241,15 +242,13 @@ class IncrementalEM(MixtureEstimator):
     n_topics : int
         Number of topics [K].
     batch_size : int
-        Documents whose share is replaced at once.
+        Documents whose contribution is replaced at once.
     n_passes : int
-        Passes over the documents, each in its own keyed order; the first learns, the others improve.
+        Passes over the documents, each in its own keyed order.
     tol : float
-        No further pass is made when the log-likelihood per token gained less than this.
-    smoothing : float or None
-        Pseudo-tokens of the distribution of all terms in each topic; None is as many as there are terms.
-    beta : float
-        Tokens of each term added to the distribution of all terms.
+        Training ends when the log-likelihood per token gains less than this in a pass.
+    smoothing, beta : float
+        As in `StepwiseEM`.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.
 
@@ -262,52 +261,44 @@ class IncrementalEM(MixtureEstimator):
     (3,)
     """
 
-    n_topics: int = 10
-    batch_size: int = 1
-    n_passes: int = 10
-    tol: float = 1e-4
-    smoothing: float | None = None
-    beta: float = 0.01
+    n_topics: int = param(10, ge=1, le=MAX_TOPICS)
+    batch_size: int = param(1, ge=1)
+    n_passes: int = param(10, ge=1)
+    tol: float = param(1e-4, ge=0.0)
+    smoothing: float | None = param(None, ge=0.0)
+    beta: float = param(0.01, gt=0.0)
+
+    saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR,)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes."""
-        p = self._checked_parameters()
+        """Learn from documents in at most `n_passes` passes."""
+        self.check_params()
         corpus = self._corpus(X, reset=True)
         self.seed_ = self._resolve_seed()
-        pairs = documents.pairs_of(corpus.counts)
-        state = init(pairs, corpus.n_terms, p, self.seed_)
-        resp = np.zeros((corpus.n_docs, p.n_topics))
+        p, pairs = _settings(self, corpus.n_terms, 1.0), documents.pairs_of(corpus.counts)
+        state, resp = init(pairs, p, self.seed_), np.zeros((corpus.n_docs, p.n_topics))
         n_tokens, scores = max(pairs.n_tokens, 1.0), [-math.inf]
         with loop.progress_bar(self.progress, "IncrementalEM") as bar:
 
             def step(done: int) -> tuple[int, Info | None]:
-                rest = done > 1 and scores[-1] - scores[-2] < p.tol
+                rest = done > 1 and scores[-1] - scores[-2] < self.tol
                 if done == p.n_passes or rest:
                     return done, None
-                order = _order(corpus.n_docs, done, self.seed_)
-                both = prior(p, corpus.n_terms)
-                kernels.incremental_docs(*state, resp, order, tuple(pairs), p.batch_size, both)
+                order, smooth = (
+                    batches.order(self.seed_, corpus.n_docs, done),
+                    (p.smoothing, p.beta),
+                )
+                kernels.incremental_docs(*state, resp, order, tuple(pairs), p.batch_size, smooth)
                 self.posterior_ = posterior(state, p, corpus.vocabulary, 1.0)
                 scores.append(float(self.score_samples(corpus).sum()) / n_tokens)
                 return done + 1, Info(done + 1, p.n_passes, "pass", scores[-1], 0.0)
 
             callbacks = [*bar, *self._callbacks()]
-            self.n_iter_ = loop.run(0, step, callbacks=callbacks, max_time=p.max_time)
+            self.n_iter_ = loop.run(0, step, callbacks=callbacks, max_time=self.max_time)
         return self
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = _checked(self._parameters())
-        number("tol", p.tol, 0.0)
-        return p
 
-
-def _checked(p: SimpleNamespace) -> SimpleNamespace:
-    check_parameters(p, ("n_topics", "batch_size", "n_passes"), ("beta", "max_time"))
-    optional("smoothing", p.smoothing, 0.0)
-    return p
-
-
-def _order(n_docs: int, n: int, seed: int) -> NDArray[np.int64]:
-    return np.asarray(
-        rng.permutation(n_docs, np.uint64(rng.key(seed, rng.SHUFFLE, n, 0))), np.int64
-    )
+def _settings(model: StepwiseEM | IncrementalEM, n_terms: int, exponent: float) -> Settings:
+    smoothing = float(n_terms if model.smoothing is None else model.smoothing)
+    own = {"exponent": exponent, "smoothing": smoothing, "beta": float(model.beta)}
+    return settings(Settings, model, n_terms=n_terms, phase="mini-batch", **own)

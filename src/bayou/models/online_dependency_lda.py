@@ -1,62 +1,104 @@
-"""Labels that depend on each other, on a stream: topics over labels above labels over words.
+"""Labels that depend on each other, on a stream: topics over labels over words.
 
     phi'_k ~ Dir(b)   theta'_d ~ Dir(gamma)   z'_dj ~ theta'_d   y_dj ~ phi'_z'        labels of a document
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
-Stochastic collapsed variational Bayes of both floors, greedily, one after the other [Burkhardt18]: a
-document's tokens are shared out among its labels, and its labels, one token each, among topics. Each floor is
-scaled by its own tokens. Both are blended in with every mini-batch; memory does not grow with the stream.
-New documents are read with the labels of tokens summed out (`bayou.inference.labels.scores`).
+Stochastic collapsed variational Bayes of both levels, trained greedily [Burkhardt18]. The tokens of a
+document are shared out among its labels, and its labels, one token each, among topics. Each level is scaled
+by its own number of tokens. Both are blended in with every mini-batch, so memory does not grow with the
+stream. New documents are scored with the labels of tokens summed out (`bayou.inference.labels.scores`).
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
 Machine Learning 107, 2018.
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bayou.api.label_fitting import MIXES
-from bayou.api.label_topics import TopicsOverLabels
-from bayou.api.online_labels import OnlineLabelEstimator
-from bayou.data.checks import number, one_of, optional, whole
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.label_classifier import LabelClassifier, TopicsOverLabels
+from bayou.api.label_stream import LABEL_NAMES, LabelStream, LabelStreamParams, stream_settings
+from bayou.api.open_labels import OpenLabels
+from bayou.api.params import param
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topics import Topics
+from bayou.inference.labels import open_set, stream
+from bayou.inference.labels import state as label_state
 from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.documents import LabelDocuments
 from bayou.inference.labels.state import LabelStreamSettings, LabelStreamState
 from bayou.inference.labels.training import MASS
-from bayou.inference.lda.arrays import F64
-from bayou.results.label_posterior import SCORES
+from bayou.inference.labels.tuning import MIXES
+from bayou.inference.lda.arrays import I64, Each
+from bayou.results.label_posterior import SCORES, LabelPosterior
+
+EVEN = np.zeros(0)  # greedy training: the labels of a document are equally likely
+
+
+def update(
+    state: LabelStreamState, documents: LabelDocuments, p: LabelStreamSettings, seed: int, each: Each
+) -> LabelStreamState:  # fmt: skip
+    """One mini-batch M of greedy SCVB-Dependency [Burkhardt18], Algorithm 7 of [Burkhardt18b].
+
+    Both levels: N <- (1 - rho) N + rho (C / |M|) N_M, with C and |M| in words (lower) or labels (upper).
+    """
+    state, batch = stream.read_batch(state, documents, p, posterior, each)
+    if not len(batch.labels):
+        return state
+    rho = stream.step_size(state.step + 1, p.rate)  # s (tau + t)^-kappa
+    after = stream.blend_totals(state, batch, rho)  # C_w, C_l and the label frequencies
+    if batch.pairs.n_tokens:
+        # step 2, every word token: lambda_y ~ (N_vy + beta) / (N_y + V beta), y in Y_d
+        words = stream.share_words(state, after, batch, EVEN, p, seed, each)
+        after = stream.blend_words(state, after, words, rho, each)
+    # step 3, every label of a document: lambda_k ~ (N'_yk + b) / (N'_k + L b) (N_dk + gamma)
+    return after._replace(topics=stream.blend_topics(state, after, batch, p, seed, each))
+
+
+def posterior(
+    state: LabelStreamState, p: LabelStreamSettings, terms: I64 | None = None, vocabulary: Any = None
+) -> LabelPosterior:  # fmt: skip
+    """Terms of labels and topics over labels now, with a flat prior of labels in new documents."""
+    n = max(state.n_labels, 1)
+    return label_state.freeze(state, p, np.full(n, MASS / n), terms, vocabulary)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
+class OnlineDependencyLDA(
+    LabelStream, OpenLabels, Streaming, TopicsOverLabels, LabelClassifier, Topics, LabelStreamParams,
+    Estimator,
+):  # fmt: skip
     """Labels and topics over labels learned from mini-batches; labels may come and go.
 
     Parameters
     ----------
     n_topics : int
-        Topics over labels [K]. Labels may come at any time, so it does not follow from their number; with few
-        labels ask for no more topics than labels.
+        Topics over labels [K]. Labels may come at any time, so the default does not depend on their number.
+        With few labels, use no more topics than labels.
     n_chains : int
-        Sets of topics, from other random starts, whose scores are averaged; the terms of labels are the same.
+        Sets of topics from different random starts, whose scores are averaged. All use the same terms of
+        labels.
     gamma : float
         Prior of each topic in a document's labels, and in a new document's words.
     beta : float
         Prior of a label's terms.
     beta_labels : float
-        Prior of a topic's labels.
+        Prior of a topic's labels [b].
     scoring : {"document", "tokens"}
-        Of new documents: the labels of the document are inferred with what the topics say as a prior (S2); or
-        every token is asked which label it belongs to, with that prior (S1), which is quicker and a little
-        better for rare labels.
+        Of new documents. "document" infers the labels of the document, with the topics as a prior (S2).
+        "tokens" infers the label of every token with this prior (S1), which is faster and slightly better for
+        rare labels.
     strength : float
-        Tokens that the topics' prior is worth in ``scoring="document"``; zero: as many as the document has.
+        Number of tokens that the topics' prior counts as in ``scoring="document"``. Zero: the document's
+        length.
     mix : float or None
-        Part of the score that the topics alone have, without the words' own labels; None is the part that
-        would have ranked labels best in the stream so far.
+        Part of the score that comes from the topics alone, without the words' own labels. None: the part that
+        ranked labels best on the stream so far.
     n_label_rounds : int
         As `n_rounds`, for the topics over labels.
     batch_size, n_passes, n_rounds, n_docs, step_scale, tau, kappa, tf, rule, validation_share
@@ -69,7 +111,7 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     classes_ : array
     labels_ : LabelPosterior
         ``labels_.term_label`` holds the sparse counts of terms in labels, ``labels_.links`` the topics.
-    state_ : State
+    state_ : LabelStreamState
     label_ids_ : int64 array (labels,)
 
     Examples
@@ -82,48 +124,32 @@ class OnlineDependencyLDA(TopicsOverLabels, OnlineLabelEstimator):
     ['cars', 'pets', 'boats']
     """
 
-    n_topics: int = 100
-    n_chains: int = 5
-    gamma: float = 0.1
-    beta_labels: float = 0.01
-    scoring: str = "document"
-    strength: float = 100.0
-    mix: float | None = None
-    n_label_rounds: int = 5
+    n_topics: int = param(100, ge=1)
+    n_chains: int = param(5, ge=1)
+    gamma: float = param(0.1, gt=0.0)
+    beta_labels: float = param(0.01, gt=0.0)
+    scoring: str = param("document", choices=SCORES)
+    strength: float = param(100.0, ge=0.0)
+    mix: float | None = param(None, ge=0.0, le=1.0)
+    n_label_rounds: int = param(5, ge=1)
+
+    algorithm: ClassVar[Stream] = Stream(
+        LabelStreamState, LabelDocuments, update, move_terms=open_set.move_terms, posterior=posterior
+    )  # fmt: skip
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, LABEL_NAMES)
+
+    def resolve(self) -> LabelStreamSettings:
+        """The parameters of one run, checked."""
+        self.check_params()
+        return stream_settings(
+            self, sharing=SharingSettings(sampled=False),
+            alpha=np.full(int(self.n_topics), float(self.gamma)), link_beta=float(self.beta_labels),
+            n_label_rounds=int(self.n_label_rounds), n_chains=int(self.n_chains),
+            score=self.scoring, strength=float(self.strength),
+            mixes=MIXES if self.mix is None else np.array([float(self.mix)]),
+        )  # fmt: skip
 
     @property
     def uses_chance_(self) -> bool:
         """Whether random numbers had a part in what was learned."""
         return self.n_topics > 1
-
-    def _layers(self, p: SimpleNamespace) -> tuple[int, int]:
-        return int(p.n_topics), int(p.n_chains)
-
-    def _mixtures(self) -> F64:
-        return MIXES if self.mix is None else np.array([float(self.mix)])
-
-    def _scoring(self) -> dict[str, Any]:
-        return {"score": self.scoring, "strength": float(self.strength)}
-
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
-        local = SharingSettings(np.zeros(0, np.float32), False, 0, 1)
-        return LabelStreamSettings(
-            float(p.beta), float(p.beta_labels), np.full(int(p.n_topics), float(p.gamma)), local, None,
-            None, int(p.n_rounds), int(p.n_label_rounds), self._rate(p), n_docs,
-        )  # fmt: skip
-
-    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
-        n = max(state.n_labels, 1)
-        return np.full(n, MASS / n)
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        whole("n_topics", p.n_topics, 1)
-        whole("n_chains", p.n_chains, 1)
-        whole("n_label_rounds", p.n_label_rounds, 1)
-        number("gamma", p.gamma, 1e-30)
-        number("beta_labels", p.beta_labels, 1e-30)
-        number("strength", p.strength, 0.0)
-        one_of("scoring", p.scoring, SCORES)
-        optional("mix", p.mix, 0.0, 1.0)
-        return p

@@ -2,14 +2,14 @@
 
     phi_y ~ Dir(beta)   theta_d ~ Dir(alpha on Y_d)   z_dn ~ theta_d in Y_d   w_dn ~ phi_z
 
-The terms of labels are kept as expected counts n_vy, sparse. A mini-batch's tokens are shared out among the
-labels of their documents under the counts as they are, and blended in (`labels.stream`), in two ways:
+The terms of labels are kept as expected counts N_vy, sparse. The tokens of a mini-batch are shared out among
+the labels of their documents under the current counts, and blended in. Two inferences:
 
 ``scvb0``   expected tokens: stochastic collapsed variational Bayes [Foulds13]
-``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed terms of labels [Burkhardt18]
+``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed counts [Burkhardt18]
 
-Greedy training takes the labels of a document as equally likely, alpha at infinity; nothing is then random in
-``scvb0``. New documents may use every label.
+Greedy training takes the labels of a document as equally likely (alpha at infinity). With it, ``scvb0`` uses
+no random numbers. New documents may use every label.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
@@ -20,24 +20,60 @@ Machine Learning 107, 2018.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bayou.api.online_labels import OnlineLabelEstimator
-from bayou.data.checks import one_of, optional, whole
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.label_classifier import LabelClassifier
+from bayou.api.label_stream import LABEL_NAMES, LabelStream, LabelStreamParams, stream_settings
+from bayou.api.open_labels import OpenLabels
+from bayou.api.params import param
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topics import Topics
+from bayou.inference.labels import open_set, stream
 from bayou.inference.labels import state as label_state
 from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.documents import LabelDocuments
 from bayou.inference.labels.state import LABELS, LabelStreamSettings, LabelStreamState
-from bayou.inference.labels.training import MASS, check_prior, label_prior
-from bayou.inference.lda.arrays import F64
+from bayou.inference.labels.training import MASS, PRIORS, add_frequencies
+from bayou.inference.lda.arrays import I64, Each
+from bayou.results.label_posterior import LabelPosterior
 
-INFERENCES = ("scvb0", "hybrid")
+
+def update(
+    state: LabelStreamState, documents: LabelDocuments, p: LabelStreamSettings, seed: int, each: Each
+) -> LabelStreamState:  # fmt: skip
+    """One mini-batch M: N <- (1 - rho) N + rho (C_w / |M|_w) N_M.   [Foulds13] Algorithm 1"""
+    state, batch = stream.read_batch(state, documents, p, posterior, each)
+    if not len(batch.labels):
+        return state
+    rho = stream.step_size(state.step + 1, p.rate)  # s (tau + t)^-kappa
+    after = stream.blend_totals(state, batch, rho)
+    if batch.pairs.n_tokens:
+        # gamma_y ~ (N_vy + beta) / (N_y + V beta) (N_dy + alpha), y in Y_d; greedy: without N_dy + alpha
+        alpha = np.full(0 if p.greedy else state.n_labels, p.label_prior)
+        words = stream.share_words(state, after, batch, alpha, p, seed, each)
+        after = stream.blend_words(state, after, words, rho, each)
+    return after
+
+
+def posterior(
+    state: LabelStreamState, p: LabelStreamSettings, terms: I64 | None = None, vocabulary: Any = None
+) -> LabelPosterior:  # fmt: skip
+    """Terms of labels now. The prior of labels in a new document is alpha, plus eta by frequency."""
+    n = max(state.n_labels, 1)
+    alpha = np.full(n, MASS / n if p.new_alpha is None else float(p.new_alpha))
+    frequency = state.shares * label_state.birth_correction(state.left[LABELS])
+    alpha = add_frequencies(alpha, frequency, p.frequency_weight)
+    return label_state.freeze(state, p, alpha, terms, vocabulary)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineLabeledLDA(OnlineLabelEstimator):
-    """Labelled LDA learned from mini-batches: one topic a label, labels that come and go.
+class OnlineLabeledLDA(
+    LabelStream, OpenLabels, Streaming, LabelClassifier, Topics, LabelStreamParams, Estimator
+):
+    """Labelled LDA learned from mini-batches: one topic per label; labels may come and go.
 
     Parameters
     ----------
@@ -54,7 +90,7 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
     inference : {"scvb0", "hybrid"}
         Expected labels of tokens, or drawn ones; drawing needs whole counts and rounds fractional ones.
     burn_in, n_samples : int
-        Passes over each document before its labels count, and after. One greedy pass of "scvb0" is all.
+        Passes over each document before its labels count, and after. Greedy "scvb0" needs only one.
     batch_size : int
         Documents that are learned together.
     n_passes : int
@@ -62,17 +98,17 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
     n_rounds : int
         Rounds over each mini-batch, each under the counts that the one before would give.
     n_docs : int or None
-        Documents with labels that what is known stands for, which sets how strong counts are against their
-        prior; None is those given to `fit`, and on a stream as many as the step sizes remember.
+        Number of labelled documents that counts stand for, which sets how strong they are against their
+        prior. None is the number given to `fit`; on a stream, as many as the step sizes remember.
     step_scale, tau, kappa : float
         Step sizes step_scale (tau + t)^-kappa, but 1, 1/2, 1/3 .. as long as those are larger.
     tf : {"none", "log", "binary"}
         How counts are damped before anything else.
     rule : {"scut", "cardinality"}
-        How many labels `predict` gives: those above a threshold, the one that would have been best for the
-        stream so far; or as many as a regression on the words says.
+        How many labels `predict` gives: those above the threshold that was best on the stream so far, or as
+        many as a regression on the words predicts.
     validation_share : float
-        Part of each mini-batch that is scored before it is learned, for that threshold and for probabilities.
+        Part of each mini-batch that is scored before it is learned, for this threshold and probabilities.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.
 
@@ -81,8 +117,8 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
     classes_ : array
     labels_ : LabelPosterior
         ``labels_.term_label`` holds the sparse counts of terms in labels.
-    state_ : State
-        Everything the next mini-batch needs; saved with the model, which goes on as if never away.
+    state_ : LabelStreamState
+        Everything the next mini-batch needs; saved with the model.
     label_ids_ : int64 array (labels,)
 
     Examples
@@ -97,40 +133,31 @@ class OnlineLabeledLDA(OnlineLabelEstimator):
     [['pets'], ['cars']]
     """
 
-    alpha: float | None = None
+    alpha: float | None = param(None, gt=0.0)
     greedy: bool = True
-    prior: str = "frequency"
-    eta: float = 50.0
-    inference: str = "scvb0"
-    burn_in: int = 3
-    n_samples: int = 5
+    prior: str = param("frequency", choices=PRIORS)
+    eta: float = param(50.0, ge=0.0)
+    inference: str = param("scvb0", choices=("scvb0", "hybrid"))
+    burn_in: int = param(3, ge=0)
+    n_samples: int = param(5, ge=1)
+
+    algorithm: ClassVar[Stream] = Stream(
+        LabelStreamState, LabelDocuments, update, move_terms=open_set.move_terms, posterior=posterior
+    )  # fmt: skip
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, LABEL_NAMES)
+
+    def resolve(self) -> LabelStreamSettings:
+        """The parameters of one run, checked."""
+        self.check_params()
+        n_labels = 0 if self.state_ is None else self.state_.n_labels
+        alpha = MASS / max(n_labels, 1) if self.alpha is None else float(self.alpha)
+        return stream_settings(
+            self, greedy=bool(self.greedy), label_prior=alpha, new_alpha=self.alpha,
+            frequency_weight=self.eta if self.prior == "frequency" else 0.0,
+            sharing=SharingSettings(self.inference == "hybrid", self.burn_in, self.n_samples),
+        )  # fmt: skip
 
     @property
     def uses_chance_(self) -> bool:
         """Whether random numbers had a part in what was learned; documents with one class need none."""
         return self.inference == "hybrid" and self.multi_label_
-
-    def _how(self, p: SimpleNamespace, n_docs: float | None = None) -> LabelStreamSettings:
-        none = np.zeros(0, np.float32)
-        local = SharingSettings(none, p.inference == "hybrid", int(p.burn_in), int(p.n_samples))
-        prior = None
-        if not p.greedy:
-            prior = MASS / max(self.state_.n_labels, 1) if p.alpha is None else float(p.alpha)
-        return LabelStreamSettings(
-            float(p.beta), 1.0, np.zeros(0), local, prior, None, int(p.n_rounds), 1, self._rate(p), n_docs
-        )  # fmt: skip
-
-    def _label_prior(self, state: LabelStreamState, how: LabelStreamSettings) -> F64:
-        n = max(state.n_labels, 1)
-        alpha = np.full(n, MASS / n if self.alpha is None else float(self.alpha))
-        found = state.shares * label_state.birth_correction(state.left[LABELS])
-        return label_prior(alpha, found, self)
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        check_prior(p)
-        one_of("inference", p.inference, INFERENCES)
-        optional("alpha", p.alpha, 1e-30)
-        whole("burn_in", p.burn_in, 0)
-        whole("n_samples", p.n_samples, 1)
-        return p

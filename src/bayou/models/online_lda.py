@@ -2,9 +2,9 @@
 
     phi_k ~ Dir(beta)      theta_d ~ Dir(alpha)      z_di ~ theta_d      w_di ~ phi_z
 
-The topics are kept as expected counts n_vk over a corpus of D documents. A mini-batch is inferred under
-the topics as they are, and its counts, scaled to the corpus, are blended in with
-rho_t = (tau + t)^-kappa (`inference.lda.stream`). Nothing else is kept: memory does not grow with the stream.
+The state holds expected counts n_vk over a corpus of D documents. A mini-batch is inferred under the current
+topics. Its counts, scaled to the corpus, are blended in with rho_t = (tau + t)^-kappa
+(`inference.lda.stream`). Memory does not grow with the stream.
 
 [Hoffman10] Hoffman, Blei, Bach. Online learning for latent Dirichlet allocation. NIPS 2010.
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
@@ -20,15 +20,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Estimator, Saved
 from bayou.api.params import param, settings
-from bayou.api.passes import fit_to_rest
+from bayou.api.passes import check_n_topics, fit_to_rest, read_first, read_more
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topics import Topics
 from bayou.data.checks import MAX_TOPICS
-from bayou.data.corpus import Corpus
 from bayou.data.schema import Array, Number
 from bayou.inference.lda import columns, documents, hybrid, prior, stream
 from bayou.inference.lda.arrays import F32, F64, I64, Each, topic_totals
@@ -36,8 +34,6 @@ from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import solve as spectral
 from bayou.results.posterior import Posterior
 from bayou.run.shards import Workers
-
-LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing would be left of the start to scale
 
 
 class Settings(NamedTuple):
@@ -75,14 +71,12 @@ class State(NamedTuple):
     topic: Annotated[F64, Array("topics")]  # n_k
     alpha: Annotated[F64, Array("topics", gt=0.0)]
     beta: Annotated[float, Number(gt=0.0)]
-    scores: Annotated[
-        F64, Array("scores", ge=None, finite=False)
-    ]  # per token, after passes of `fit`
+    scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # after passes of `fit`
     score_steps: Annotated[I64, Array("scores")]
 
 
 def init(batch: Pairs, p: Settings, seed: int, each: Each) -> State:
-    """Topics that are noise around the documents, or solved for from their moments."""
+    """Topics from noise around the documents' distribution of terms, or from their moments."""
     n_tokens = max(batch.n_tokens, 1.0)
     mass = n_tokens * (p.n_docs or batch.n_docs) / batch.n_docs
     if p.start == "spectral":
@@ -115,9 +109,8 @@ def update(state: State, batch: Pairs, p: Settings, seed: int, each: Each) -> St
 
 def move_terms(state: State, keep: I64, n_new: int) -> tuple[State, float]:
     """Columns ``keep``, then ``n_new`` that have the prior only; and the tokens of the other columns."""
-    gone = columns.counts_of(state.raw, state.scale, columns.others(keep, len(state.raw)))
-    raw, totals = columns.move_rows(state.raw, keep, n_new), np.maximum(state.topic - gone, 0.0)
-    return state._replace(raw=raw, topic=totals), float(gone.sum())
+    raw, topic, gone = columns.move_counts(state.raw, state.scale, state.topic, keep, n_new)
+    return state._replace(raw=raw, topic=topic), gone
 
 
 def posterior(state: State, vocabulary: Any) -> Posterior:
@@ -137,44 +130,44 @@ class OnlineLDA(Streaming, Topics, Estimator):
     ----------
     n_topics : int
         Number of topics [K].
-    alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is min(0.1, 50 / K).
+    alpha : float, array (topics,) or None
+        Prior of a document's topics. Default: min(0.1, 50 / K).
     beta : float
         Prior of a topic's terms.
     inference : {"scvb0", "hybrid"}
-        How a mini-batch is inferred: variational passes, or Gibbs sweeps, over each document. Sampling
-        gives the better topics; it needs whole counts and rounds fractional ones.
+        Local inference of a mini-batch: variational passes or Gibbs sweeps over each document. Sampling gives
+        better topics. It needs whole counts and rounds fractional ones.
     start : {"noise", "spectral"}
-        Where topics start: at noise around the first mini-batch, or at topics solved for from moments: those
-        of the documents given to `fit`, or of the first mini-batch of a stream.
+        Initialisation: noise around the first mini-batch, or topics computed from moments. `fit` uses the
+        moments of all its documents, a stream those of its first mini-batch.
     n_passes : int
-        Passes of `fit` over its documents; `partial_fit` makes one.
+        Passes of `fit` over its documents. `partial_fit` makes one.
     batch_size : int or None
-        Documents in a mini-batch. None is a fortieth of the documents given to `fit`, or of `n_docs`, from 8
-        to 128; 64 on a stream of unknown length.
+        Documents per mini-batch. None: a fortieth of the documents given to `fit`, or of `n_docs`, from 8 to
+        128; 64 on a stream of unknown length.
     burn_in, n_samples : int
         Passes over each document before its topics count, and after.
     n_docs : int or None
-        Size of the whole corpus [D], which sets how strong the topics are against their prior; None is the
-        corpus given to `fit`, and on a stream as many documents as have come, repeats included.
+        Size of the whole corpus [D]. It sets the weight of the topics against their prior. Default: the
+        number of documents given to `fit`; on a stream the number of documents so far, including repeats.
     tau, kappa : float
         Step sizes (tau + t)^-kappa; tau at least 0.001, kappa in (0.5, 1].
     learn_alpha : bool
-        Whether alpha is fitted along the way.
+        Whether alpha is estimated during training.
     tol : float
-        `fit` scores a sample of its documents after each pass and makes no further one when the gain in
-        log-likelihood per token was below this.
+        `fit` scores a sample of its documents after each pass. It ends when a pass gained less than this in
+        log-likelihood per token.
     max_time : float or None
-        Seconds after which `fit` begins no further mini-batch.
+        Seconds after which `fit` starts no further mini-batch.
     random_state, n_threads, progress, callbacks
-        As in `LDA`.
+        As in `LDA`. Callbacks are called after each mini-batch.
 
     Attributes
     ----------
     state_ : State or None
-        Everything known after the last full mini-batch of a stream; saved with the model. None before it.
+        Everything known after the last full mini-batch, saved with the model. None before the first.
     pending_ : Pairs
-        Documents of the mini-batch that is not full yet.
+        Documents of the mini-batch that is not full yet. Predictions include them.
 
     Examples
     --------
@@ -198,12 +191,14 @@ class OnlineLDA(Streaming, Topics, Estimator):
     burn_in: int = param(3, ge=0)
     n_samples: int = param(2, ge=1)
     n_docs: int | None = param(None, ge=1)
-    tau: float = param(10.0, ge=LEAST_TAU)
+    tau: float = param(10.0, ge=stream.LEAST_TAU)
     kappa: float = param(0.6, gt=0.5, le=1.0)
     learn_alpha: bool = False
     tol: float = param(5e-4, ge=0.0)
 
-    algorithm: ClassVar[Stream] = Stream(State, Pairs, update, init, move_terms, omit_empty=True)
+    algorithm: ClassVar[Stream] = Stream(
+        State, Pairs, update, init, move_terms, omit_empty=True, chunk=1
+    )
     saved: ClassVar[tuple[Saved, ...]] = (STREAM,)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -216,7 +211,7 @@ class OnlineLDA(Streaming, Topics, Estimator):
         X : Corpus or matrix (documents, terms) of counts
         y : ignored
         """
-        corpus = self._begin(X)
+        corpus = read_first(self, X, whole=self.inference == "hybrid")
         n_docs = self.n_docs or corpus.n_docs
         size = self.batch_size or stream.batch_size(corpus.n_docs)
         p, state = self.resolve()._replace(n_docs=n_docs, batch_size=size), None
@@ -228,36 +223,19 @@ class OnlineLDA(Streaming, Topics, Estimator):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more documents, in the order given, `batch_size` at a time.
+        """Learn from more documents, in the given order, `batch_size` at a time.
 
-        The last documents wait until their mini-batch is full; predictions include what they teach.
+        The last documents wait until their mini-batch is full. Predictions include them. The result does not
+        depend on how a stream is cut into calls.
         """
-        corpus = self._read(X) if self.__sklearn_is_fitted__() else self._begin(X)
+        corpus = read_more(self, X, whole=self.inference == "hybrid")
         self._learn_stream(documents.pairs_of(corpus.counts), self.resolve())
         return self
-
-    def _begin(self, X: Any) -> Corpus:
-        """Check the parameters and the first documents, and discard what was learned before."""
-        self.check_params()
-        corpus = self._read(X, reset=True)
-        self.seed_, self._names = self._resolve_seed(), corpus.vocabulary
-        self.state_, self.pending_ = None, Pairs.none()
-        return corpus
-
-    def _read(self, X: Any, *, reset: bool = False) -> Corpus:
-        """The documents; in whole counts if they are sampled, with one warning for all mini-batches."""
-        corpus = self._corpus(X, reset=reset)
-        return corpus.rounded() if self.inference == "hybrid" else corpus
 
     def resolve(self) -> Settings:
         """The parameters of one run, checked against what was learned."""
         self.check_params()
-        state = self.state_
-        if state is not None and state.raw.shape[1] != self.n_topics:
-            raise ValueError(
-                f"n_topics is {self.n_topics} but this stream has {state.raw.shape[1]} topics; "
-                "start another model for another number of topics"
-            )
+        check_n_topics(self)
         return settings(
             Settings, self, n_terms=self.n_features_in_, beta=float(self.beta),
             alpha=prior.resolve_alpha(self.alpha, self.n_topics),
@@ -271,13 +249,5 @@ class OnlineLDA(Streaming, Topics, Estimator):
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
-        """The topics as they are now, with what the pending documents teach."""
-        check_is_fitted(self)
+        """The current topics, including the pending documents."""
         return posterior(self._current(), self._names)
-
-    @property
-    def scores_(self) -> F64:
-        """Log-likelihood per token of a sample of documents after each pass of `fit`."""
-        check_is_fitted(self)
-        state = self._current()
-        return np.asarray(state.scores, np.float64)

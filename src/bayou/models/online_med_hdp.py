@@ -1,15 +1,15 @@
-"""Max-margin topics on a stream, as many as it brings: online Bayesian passive-aggressive learning of an HDP.
+"""Max-margin topics on a stream, their number learned: online Bayesian passive-aggressive learning of an HDP.
 
     pi ~ GEM(gamma)   phi_k ~ Dir(beta)   w_ik ~ N(m_i, sigma^2)
     theta_d ~ Dir(alpha pi)   z_dn ~ theta_d   w_dn ~ phi_z
     zbar_d = sum_n rho_n e_z,   f_di = w_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
-As `online_med_lda`, with the prior alpha pi_k in the place of alpha, and pi not known. What is known of pi
-is Dir(u_1, ..., u_K, gamma), u_k the tables of topic k so far. A mini-batch is sampled with live counts on
-top of what is known of the topics; a token may open a topic, which begins with the weights of an average one
-and is kept with what the batch taught it. [Shi17] begin newborn sticks at Beta(1, .), which counts a table
-too many, add tables of a round to those of the round before, and leave out what labels say of a topic that is
-not there yet; here all three are as the posterior has them (`margin.growth`, `margin.stream_growth`).
+As `online_med_lda`, with alpha pi_k in place of alpha, and q(pi) = Dir(u_1, ..., u_K, gamma), u_k the tables
+of topic k so far. A mini-batch is sampled with live counts on top of the counts of earlier documents. A token
+may open a topic, which starts with the weights of an average topic. [Shi17] start newborn sticks at
+Beta(1, .), which counts a table too many, add the tables of a round to those of the round before, and leave
+labels out of the probability of a new topic. Here all three follow the posterior (`margin.growth`,
+`margin.stream_growth`).
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
@@ -18,86 +18,123 @@ not there yet; here all three are as the posterior has them (`margin.growth`, `m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from bayou.api.growing_estimator import GrowingOnline
-from bayou.api.online_classifier import OnlineClassifier
-from bayou.api.online_regressor import OnlineRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from bayou.api import online_margin, stream_classes
+from bayou.api.classifier import Classifier
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.online_margin import POSTERIORS, OnlineMargin, OnlineMarginParameters
+from bayou.api.params import param
+from bayou.api.regressor import Regressor
+from bayou.api.stream_classes import CLASSES, check_on_load
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topic_course import GrowingTopics
+from bayou.api.topics import Topics
 from bayou.data.checks import one_of
+from bayou.inference.lda.arrays import Each
+from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
+from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import HINGE, INSENSITIVE
+from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
+from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
+from bayou.inference.margin.online_state import OnlineMarginState as State
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.inference.margin.stream_growth import drop_small_topics
+from bayou.results.response import Response
+from bayou.run.shards import Workers
 
-_CLASSES: dict[str, dict[str, Any]] = {
-    "gibbs": {
-        "alpha": 5.0, "gamma": 1.0, "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 16,
-        "n_rounds": 1, "n_sweeps": 2,
-    },
-    "averaging": {
-        "alpha": 5.0, "gamma": 10.0, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 32,
-        "n_rounds": 2, "n_sweeps": 2,
-    },
-}  # fmt: skip
-_LABELS: dict[str, dict[str, Any]] = {  # what is other for several labels a document
-    "gibbs": {"alpha": 10.0, "batch_size": 64},
-    "averaging": {"alpha": 10.0, "positive_cost": 1.0},
+_CLASSES = {
+    "gibbs": OnlineDefaults(5.0, 1.0, 164.0, 1.0, batch_size=16, n_rounds=1, n_sweeps=2),
+    "averaging": OnlineDefaults(5.0, 500.0, 16.0, 1e-3, 32, n_rounds=2, n_sweeps=2, gamma=10.0),
 }
-_NUMBERS: dict[str, dict[str, Any]] = {
-    "gibbs": {
-        "alpha": 5.0, "gamma": 1.0, "cost": 164.0, "epsilon": 1e-3, "variance": 4e-5, "batch_size": 64,
-        "n_rounds": 1, "n_sweeps": 2,
-    },
-    "averaging": {
-        "alpha": 5.0, "gamma": 1.0, "cost": 1000.0, "epsilon": 0.5, "variance": 4e-5, "batch_size": 8,
-        "n_rounds": 2, "n_sweeps": 2,
-    },
-}  # fmt: skip
+_LABELS = {  # for several labels per document
+    "gibbs": _CLASSES["gibbs"]._replace(alpha=10.0, batch_size=64),
+    "averaging": _CLASSES["averaging"]._replace(alpha=10.0),
+}
+_NUMBERS = {
+    "gibbs": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
+    "averaging": OnlineDefaults(5.0, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
+}
+
+
+def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
+    """One mini-batch, [Shi17] Algorithm 1.
+
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), with q = q(z, lambda) q(phi) q(w).
+    """
+    state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
+    read = online.read_labels if p.loss.classifies else online.read_targets
+    state, batch = read(state, examples, p, seed)
+    run = OnlineRun(batch, p, seed, each)
+    state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
+    chain = rounds.begin(state, run)
+    for n in range(p.n_rounds):
+        chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
+        for j in range(p.n_sweeps):
+            chain = rounds.draw_topics(chain, j)  # z | lambda, pi; topics are born and die
+            chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
+            chain = rounds.draw_tables(chain, j)  # tables | z, then sticks ~ Dir(tables, gamma)
+            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
+        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
+    state, counts = rounds.posterior(chain)
+    state, counts = drop_small_topics(state, counts, batch.n_docs, p)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+
+
+ALGORITHM = Stream(
+    State, Examples, update, move_terms=online_state.move_terms, later=online_margin.later_passes
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
-    """Max-margin topic model for classes or labels that finds the number of its topics along a stream.
+class OnlineMedHDPClassifier(  # type: ignore[override]
+    OnlineMargin, Classifier, GrowingTopics, Streaming, Topics, OnlineMarginParameters, Estimator
+):
+    """Max-margin topic model for classes or labels from a stream that learns the number of its topics.
 
     Parameters
     ----------
     classifier : {"gibbs", "averaging"}
-        The posterior of the weights. What is None below depends on it.
+        The posterior of the weights. Two defaults below are those of "gibbs" and of "averaging".
     n_topics : int or None
-        Topics to begin with; `n_topics_` is how many there are. None: 20, or for several labels a document
-        as many as the labels known at the first document if those are more; at most `max_topics`.
+        Number of topics at the start; `n_topics_` is the current number. Default: 20, or for several labels
+        per document the number of labels at the first document if larger; at most `max_topics`.
     alpha : float or None
-        Concentration of a document's topics around the sticks, all topics together; None is 5, and 10 for
-        several labels a document.
+        Concentration of a document's topics around the sticks, summed over all topics. Default: 5, or 10 for
+        several labels per document.
     gamma : float or None
-        How readily topics are born; None is 1, or 10 with "averaging".
+        Concentration of the sticks: a larger value gives more topics. Default: 1 or 10.
     max_topics : int
-        Topics at a time, at most.
+        Largest number of topics at a time.
     min_tokens : float
-        Topics with fewer tokens are given up; they are looked at every 1,024 documents.
+        Topics with fewer tokens are dropped, every 1,024 documents.
     batch_size : int or None
-        Documents that are learned together; None is 16 (64 for several labels a document) or 32.
+        Documents in a mini-batch. Default: 16 (64 for several labels per document) or 32.
     refit : bool or None
-        Whether predictions are by weights of a second stage, as in `OnlineMedLDAClassifier`. None: for
-        several labels a document. A topic that is born begins with the score of an average document; what
-        documents had of one that is given up goes to the others.
+        Whether predictions use weights of a second stage, as in `OnlineMedLDAClassifier`. Default: only for
+        several labels per document. A new topic starts at the score of an average document. The share of a
+        dropped topic goes to the others.
     positive_cost : float or None
-        As in `OnlineMedLDAClassifier`, but None is always 1 with "averaging".
+        As in `OnlineMedLDAClassifier`, but the default is always 1 with "averaging".
     beta, cost, margin, variance, weight_floor, tf, idf, n_passes, n_rounds
-        As in `OnlineMedLDAClassifier`. In the first mini-batch all topics speak alike.
+        As in `OnlineMedLDAClassifier`. In the first mini-batch all topics have equal weights.
     n_sweeps : int or None
-        Sweeps of each round; None is 2. A topic that is born in the last sweep stays unless it is small.
+        Sweeps per round. Default: 2. A topic that is born in the last sweep stays unless it is small.
     burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`. Tokens of a mini-batch are drawn one after the other; threads share the rest.
+        As in `LDA`. Tokens of a mini-batch are drawn in sequence; threads share the other work.
 
     Attributes
     ----------
     n_topics_ : int
     topic_ids_ : int64 array (topics,)
-        A number for each topic that is given at birth and never again.
+        A number per topic, assigned at birth and never reused.
     classes_ : array
-    state_ : State
-        Everything the next mini-batch needs; saved with the model, which goes on as if never away.
-    weights_ : float64 array (topics, tasks)
-        Two classes are one task, which speaks for the second.
+    state_, weights_
+        As in `OnlineMedLDAClassifier`.
 
     Examples
     --------
@@ -111,10 +148,22 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
     True
     """
 
+    n_topics: int | None = param(None, ge=1)
+    alpha: float | None = param(None, gt=0.0)
+    gamma: float | None = param(None, ge=1e-6, le=1e6)
+    max_topics: int = param(400, ge=1)
+    min_tokens: float = param(20.0, ge=0.0)
+    classifier: str = param("gibbs", choices=POSTERIORS)
+    margin: float | None = param(None, gt=0.0)
+    positive_cost: float | None = param(None, gt=0.0)
+
+    algorithm: ClassVar[Stream] = ALGORITHM
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, CLASSES, check_on_load(online_state.check_arrays))
+
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
-        """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
-        one_of("classifier", classifier, ("averaging", "gibbs"))
+        """The settings of [Shi17] without later improvements; ``settings`` are exceptions."""
+        one_of("classifier", classifier, POSTERIORS)
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": 20, "alpha": 5.0, "gamma": 1.0, "beta": 0.5,
             "min_tokens": 1.0, "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1,
@@ -126,30 +175,65 @@ class OnlineMedHDPClassifier(GrowingOnline, OnlineClassifier):
         }
         return cls(**{**plain, **own[classifier], **settings})
 
-    def _defaults(self) -> dict[str, Any]:
-        found = _CLASSES[self.classifier]
-        return found | _LABELS[self.classifier] if getattr(self, "multi_label_", False) else found
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes; arguments as in `OnlineMedLDAClassifier.fit`."""
+        online_margin.fit_labels(self, X, y, sample_weight)
+        return self
 
-    def _default_topics(self) -> int:
-        return max(len(self._classes), 20) if getattr(self, "multi_label_", False) else 20
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more documents; arguments as in `OnlineMedLDAClassifier.partial_fit`."""
+        online_margin.stream_labels(self, X, y, classes, sample_weight)
+        return self
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        self.resolve()
+
+    def resolve(self) -> Settings:
+        """The parameters of one run."""
+        several = bool(getattr(self, "multi_label_", False))
+        n_topics = min(max(len(self._classes), 20) if several else 20, self.max_topics)
+        defaults = (_LABELS if several else _CLASSES)[self.classifier]._replace(n_topics=n_topics)
+        refit = several if self.refit is None else bool(self.refit)
+        task = OnlineTask("classifier", self.classifier, HINGE, self.margin, refit)
+        growth = online_settings.resolve_growth(self, defaults)
+        begun = len(self.state_.topic) if hasattr(self, "state_") else None
+        p = online_settings.resolve(self, task, defaults, begun)
+        factor = online_settings.positive_factor(self.positive_cost, p, multi_label=several)
+        return p._replace(growth=growth, positive=factor)
+
+    @property
+    def response_(self) -> Response:  # type: ignore[override]
+        """Weights as they are now, with probabilities fitted to documents scored before they were learned."""
+        kind = stream_classes.kind_of(self)
+        return online_response.class_response(self._current(), self.resolve(), kind, self._classes)
+
+    def _rule(self) -> Response:
+        kind = stream_classes.kind_of(self)
+        return online_response.class_rule(self._current(), self.resolve(), kind, self._classes)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
-    """Max-margin topic model for numbers that finds the number of its topics along a stream.
+class OnlineMedHDPRegressor(  # type: ignore[override]
+    OnlineMargin, Regressor, GrowingTopics, Streaming, Topics, OnlineMarginParameters, Estimator
+):
+    """Max-margin topic model for numbers from a stream that learns the number of its topics.
 
     Parameters
     ----------
     regressor : {"gibbs", "averaging"}
         The posterior of the weights, as ``classifier`` of `OnlineMedHDPClassifier`.
     n_topics : int or None
-        Topics to begin with; None is 10.
+        Number of topics at the start. Default: 10.
     alpha, gamma : float or None
-        As in `OnlineMedHDPClassifier`; None is 5 and 1, with "averaging" too.
+        As in `OnlineMedHDPClassifier`. Default: 5 and 1, for both posteriors.
     max_topics, min_tokens
         As in `OnlineMedHDPClassifier`.
     refit : bool or None
-        Whether predictions are by weights of a second stage, as in `OnlineMedLDARegressor`; None is yes.
+        Whether predictions use weights of a second stage, as in `OnlineMedLDARegressor`. Default: True.
     cost, epsilon, variance, weight_floor, batch_size, beta, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDARegressor`.
     n_sweeps, burn_in, ghost_factor, decay
@@ -167,8 +251,44 @@ class OnlineMedHDPRegressor(GrowingOnline, OnlineRegressor):
     True
     """
 
-    def _defaults(self) -> dict[str, Any]:
-        return _NUMBERS[self.regressor]
+    n_topics: int | None = param(None, ge=1)
+    alpha: float | None = param(None, gt=0.0)
+    gamma: float | None = param(None, ge=1e-6, le=1e6)
+    max_topics: int = param(400, ge=1)
+    min_tokens: float = param(20.0, ge=0.0)
+    regressor: str = param("gibbs", choices=POSTERIORS)
+    epsilon: float | None = param(None, ge=0.0)
 
-    def _default_topics(self) -> int:
-        return 10
+    algorithm: ClassVar[Stream] = ALGORITHM
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, check_on_load(online_state.check_arrays))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes; arguments as in `OnlineMedLDARegressor.fit`."""
+        online_margin.fit_targets(self, X, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more documents, in the order given; X, y and sample_weight as in `fit`."""
+        online_margin.stream_targets(self, X, y, sample_weight)
+        return self
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        self.resolve()
+
+    def resolve(self) -> Settings:
+        """The parameters of one run."""
+        defaults = _NUMBERS[self.regressor]._replace(n_topics=min(10, self.max_topics))
+        refit = self.refit is None or bool(self.refit)
+        task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
+        growth = online_settings.resolve_growth(self, defaults)
+        begun = len(self.state_.topic) if hasattr(self, "state_") else None
+        return online_settings.resolve(self, task, defaults, begun)._replace(growth=growth)
+
+    @property
+    def response_(self) -> Response:  # type: ignore[override]
+        """Weights as they are now, and the errors of predictions before documents were learned."""
+        check_is_fitted(self)
+        with Workers(1) as workers:
+            return online_response.target_response(self._current(), self.resolve(), workers.each)

@@ -3,12 +3,12 @@
     phi_k ~ Dir(beta)   theta_d ~ Dir(alpha)   z_dn ~ theta_d   w_dn ~ phi_z   w_i ~ N(0, sigma^2 I)
     zbar_d = sum_n rho_n e_z,   f_di = w_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
-What is known is q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i). A mini-batch is sampled under it,
-labels and words together, and what it teaches is added (`margin.online`). Documents are then forgotten:
-memory does not grow with the stream. Two posteriors of the weights:
+theta is integrated out. The posterior is q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i). The topics
+of a mini-batch are sampled given its words and labels, and its statistics are added to the posterior.
+Documents are not kept: memory does not grow with the stream. Two posteriors of the weights:
 
-``gibbs``      the expected loss: precisions grow, steps become smaller by themselves
-``averaging``  the loss of the mean: passive where a document is right, aggressive where not
+``gibbs``      the expected loss: precisions grow, and steps become smaller by themselves
+``averaging``  the loss of the mean: only documents inside the margin move the weights
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 [Zhu14] Zhu, Chen, Perkins, Zhang. Gibbs max-margin topic models with data augmentation. JMLR 15, 2014.
@@ -17,85 +17,121 @@ memory does not grow with the stream. Two posteriors of the weights:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayou.api.online_classifier import OnlineClassifier
+from bayou.api import online_margin, stream_classes
+from bayou.api.classifier import Classifier
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.online_margin import POSTERIORS, OnlineMargin, OnlineMarginParameters
+from bayou.api.params import param
+from bayou.api.stream_classes import CLASSES, check_on_load
+from bayou.api.streaming import STREAM, Stream, Streaming
+from bayou.api.topics import Topics
 from bayou.data.checks import one_of
+from bayou.inference.lda.arrays import Each
+from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
+from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import HINGE
+from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
+from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
+from bayou.inference.margin.online_state import OnlineMarginState as State
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.results.response import Response
 
-_CLASSES: dict[str, dict[str, Any]] = {
-    "gibbs": {
-        "alpha": 0.5, "cost": 1.0, "margin": 164.0, "variance": 1.0, "batch_size": 64,
-        "n_rounds": 1, "n_sweeps": 1,
-    },
-    "averaging": {
-        "alpha": 0.16, "cost": 500.0, "margin": 16.0, "variance": 1e-3, "batch_size": 64,
-        "n_rounds": 2, "n_sweeps": 1,
-    },
-}  # fmt: skip
-_ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels a document, which has few words for each
+_DEFAULTS = {
+    "gibbs": OnlineDefaults(0.5, 1.0, 164.0, 1.0, batch_size=64, n_rounds=1, n_sweeps=1),
+    "averaging": OnlineDefaults(0.16, 500.0, 16.0, 1e-3, batch_size=64, n_rounds=2, n_sweeps=1),
+}
+_ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels per document, which has few words for each
+_POSITIVE = 3.0  # factor on positive labels with "averaging" and a second stage; 8 is too large
+
+
+def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
+    """One mini-batch, [Shi17] Algorithm 1.
+
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), with q = q(z, lambda) q(phi) q(w).
+    """
+    state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
+    state, batch = online.read_labels(state, examples, p, seed)
+    run = OnlineRun(batch, p, seed, each)
+    state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
+    chain = rounds.begin(state, run)
+    for n in range(p.n_rounds):
+        chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
+        for j in range(p.n_sweeps):
+            chain = rounds.draw_topics(
+                chain, j
+            )  # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt
+            chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
+            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
+        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
+    state, counts = rounds.posterior(chain)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedLDAClassifier(OnlineClassifier):
-    """Max-margin topic model for classes, or several labels a document, that learns from a stream.
+class OnlineMedLDAClassifier(  # type: ignore[override]
+    OnlineMargin, Classifier, Streaming, Topics, OnlineMarginParameters, Estimator
+):
+    """Max-margin topic model for classes, or several labels per document, that learns from a stream.
 
     Parameters
     ----------
     classifier : {"gibbs", "averaging"}
-        The posterior of the weights. "gibbs" is faster, "averaging" more accurate on several labels. What
-        is None below depends on it.
+        The posterior of the weights. "gibbs" is faster, "averaging" more accurate on several labels. Two
+        defaults below are those of "gibbs" and of "averaging".
     n_topics : int or None
-        Number of topics [K]. None: 20 for two classes, else the larger of 40 and twice the classes (once the
-        labels), 400 at most; of the classes known at the first document.
-    alpha : float, array of one number a topic, or None
-        Prior of a document's topics; None is 0.5 (0.2 for several labels a document) or 0.16. Few sweeps
-        need a large one: documents would stay in the topics they began in.
+        Number of topics [K]. Default: 20 for two classes. Otherwise twice the number of classes, or the
+        number of labels, from 40 to 400, as known at the first document.
+    alpha : float, array of one number per topic, or None
+        Prior of a document's topics. Default: 0.5 (0.2 for several labels per document) or 0.16. Few sweeps
+        need a large one, because documents would keep their first topics.
     beta : float
-        Prior of a topic's terms. Below 0.1 a term that a topic has not seen yet is all but shut out of it.
+        Prior of a topic's terms. Below 0.1, a topic almost never gets a term that it does not have yet.
     cost : float or None
-        Weight of the loss against the words [c]; None is 1 or 500.
+        Weight of the loss against the words [c]. Default: 1 or 500.
     margin : float or None
-        How far on the right side a score must be; None is 164 or 16.
+        Score from which a document has no loss. Default: 164 or 16.
     variance : float or None
-        Variance of a weight before the first document [sigma^2]; None is 1 or 0.001.
+        Prior variance of a weight [sigma^2]. Default: 1 or 0.001.
     positive_cost : float or None
-        Factor on the cost of labels that a document has. None is 1, but for several labels a document: 3
-        with "averaging" and a second stage; under the floor of "gibbs", where every document weighs the
-        same, by how much the documents without the label outnumber those with it so far, from 1 to 8, and
-        a factor on how far the score should be.
+        Factor on the cost of labels that a document has. Default: 1. For several labels per document, the
+        default is 3 with "averaging" and a second stage. With "gibbs" and the default `weight_floor` it is
+        the ratio of documents without the label to documents with it, from 1 to 8, and applies to the linear
+        term.
     weight_floor : float, "auto" or None
-        Least b = cost x distance to the margin at which documents are weighed (1 / b) in the weights of
-        "gibbs". None is the posterior as it is stated, a precision matrix for each task; documents that
-        happen to meet the margin then weigh so much that the weights freeze before the topics have settled.
-        "auto" is 6.1 x cost x margin, 1000 by default. From four times cost x margin on every document weighs
-        the same, and one precision matrix serves all tasks: weights are ridge regressions.
+        Lower bound on b = cost x distance to the margin, for "gibbs". A document has weight 1 / b in the
+        update of the weights. None is the exact posterior, with one precision matrix per task. Documents near
+        the margin then weigh so much that the weights freeze before the topics have settled. "auto" is 6.1 x
+        cost x margin, 1000 by default. From four times cost x margin on, all documents weigh the same and all
+        tasks share one precision matrix: weights are ridge regressions.
     refit : bool or None
-        Whether predictions are by weights of a second stage, logistic regressions along the stream on topics
-        that no label has shaped: those of each document by its words alone, before it is learned. Several
-        labels are then given above the threshold that would have been best so far (micro-F1), and
-        probabilities need no further calibration. None: for several labels a document.
+        Whether predictions use weights of a second stage: logistic regressions along the stream on the topics
+        of each document by its words alone, before it is learned. Several labels are then assigned above the
+        threshold with the best micro-F1 so far, and probabilities need no further calibration. Default: only
+        for several labels per document.
     tf : {"log", "none", "binary"}
-        How counts are damped before anything else.
+        Damping of counts.
     idf : bool
-        Whether rare terms, by the documents so far, weigh more in a document's average topics.
+        Whether terms that are rare in the documents so far weigh more in a document's average topics.
     batch_size : int or None
-        Documents that are learned together; None is 64. As many as the corpus has, with `n_rounds` of
-        30 or so and "averaging", is batch MedLDA by collapsed sampling.
+        Documents in a mini-batch. Default: 64. The size of the corpus, with `n_rounds` of about 30 and
+        "averaging", is batch MedLDA by collapsed sampling.
     n_passes : int
-        Passes of `fit`; `partial_fit` makes one. From the third on documents are overcounted.
+        Passes of `fit`; `partial_fit` makes one. From the third pass on, documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
-        Rounds over a mini-batch, sweeps of each, and those of them at first that do not count. None is 1 and
-        1, or 2 and 1. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs"
-        needs its first sweep, where labels are strongest: leave burn_in at 0.
+        Rounds over a mini-batch, sweeps per round, and first sweeps that are discarded. Default: 1 and 1, or
+        2 and 1. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs" needs its
+        first sweep, in which labels are strongest: leave burn_in at 0.
     ghost_factor : float
-        How often each document counts, as if it came so many times.
+        Number of copies that each document counts as.
     decay : float
-        What is left of a document when the next one has come, for streams that drift: the model knows about
-        the last 1 / (1 - decay) documents. 1 forgets nothing.
+        Share of a document that is left after each further document, for streams that drift: the model holds
+        about the last 1 / (1 - decay) documents. 1 keeps everything.
     max_time : float or None
-        Seconds after which `fit` begins no further thousand documents.
+        Seconds after which `fit` starts no further block of about a thousand documents.
     random_state, n_threads, progress, callbacks
         As in `LDA`.
 
@@ -103,9 +139,9 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     ----------
     classes_ : array
     state_ : State
-        Everything the next mini-batch needs; saved with the model, which goes on as if never away.
+        Everything the next mini-batch needs; saved with the model.
     weights_ : float64 array (topics, tasks)
-        Two classes are one task, which speaks for the second.
+        Binary: one column; positive weights favour ``classes_[1]``.
 
     Examples
     --------
@@ -119,10 +155,19 @@ class OnlineMedLDAClassifier(OnlineClassifier):
     True
     """
 
+    classifier: str = param("gibbs", choices=POSTERIORS)
+    margin: float | None = param(None, gt=0.0)
+    positive_cost: float | None = param(None, gt=0.0)
+
+    algorithm: ClassVar[Stream] = Stream(
+        State, Examples, update, move_terms=online_state.move_terms, later=online_margin.later_passes
+    )  # fmt: skip
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, CLASSES, check_on_load(online_state.check_arrays))
+
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
-        """The settings of [Shi17], without what was found to help since; ``settings`` are exceptions."""
-        one_of("classifier", classifier, ("averaging", "gibbs"))
+        """The settings of [Shi17] without later improvements; ``settings`` are exceptions."""
+        one_of("classifier", classifier, POSTERIORS)
         n_topics = int(settings.get("n_topics", 40))
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": n_topics, "alpha": 1.0 / n_topics, "beta": 0.45,
@@ -135,13 +180,71 @@ class OnlineMedLDAClassifier(OnlineClassifier):
         }
         return cls(**{**plain, **own[classifier], **settings})
 
-    def _defaults(self) -> dict[str, Any]:
-        found = _CLASSES[self.classifier]
-        if self.classifier == "gibbs" and getattr(self, "multi_label_", False):
-            return found | {"alpha": _ALPHA_OF_LABELS}
-        return found
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes, each in its own keyed order.
+
+        Everything learned before is discarded; `partial_fit` continues.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+        y : vector, label lists, indicator matrix, or None
+            None takes the labels of the corpus. None or NaN for a document: its labels are not known, and
+            its words still count. See `bayou.data.supervision.read_labels`.
+        sample_weight : array (documents,), optional
+            Factors on the cost of documents; their words count as before.
+        """
+        online_margin.fit_labels(self, X, y, sample_weight)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more documents, one or many, in the order given.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. The first call decides whether documents have one class or several labels.
+        classes : array-like, optional
+            All classes, at the first call. Default: the classes in ``y``. Later, classes to add: a class
+            without documents does not change the topics, so the model is as if it had been given at the
+            first call (unless there were two classes, which are one task).
+        """
+        online_margin.stream_labels(self, X, y, classes, sample_weight)
+        return self
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        self.resolve()
+
+    def resolve(self) -> Settings:
+        """The parameters of one run."""
+        several = bool(getattr(self, "multi_label_", False))
+        defaults = _DEFAULTS[self.classifier]._replace(n_topics=self._default_topics())
+        if several and self.classifier == "gibbs":
+            defaults = defaults._replace(alpha=_ALPHA_OF_LABELS)
+        refit = several if self.refit is None else bool(self.refit)
+        task = OnlineTask("classifier", self.classifier, HINGE, self.margin, refit)
+        begun = self.n_topics is None and hasattr(self, "state_")
+        p = online_settings.resolve(self, task, defaults, len(self.state_.topic) if begun else None)
+        factor = online_settings.positive_factor(
+            self.positive_cost, p, multi_label=several, refit_factor=_POSITIVE
+        )
+        return p._replace(positive=factor)
 
     def _default_topics(self) -> int:
-        if self._kind() == "binary":
+        if not hasattr(self, "_classes") or stream_classes.kind_of(self) == "binary":
             return 20
         return int(np.clip((1 if self.multi_label_ else 2) * len(self._classes), 40, 400))
+
+    @property
+    def response_(self) -> Response:  # type: ignore[override]
+        """Weights as they are now, with probabilities fitted to documents scored before they were learned."""
+        kind = stream_classes.kind_of(self)
+        return online_response.class_response(self._current(), self.resolve(), kind, self._classes)
+
+    def _rule(self) -> Response:
+        kind = stream_classes.kind_of(self)
+        return online_response.class_rule(self._current(), self.resolve(), kind, self._classes)

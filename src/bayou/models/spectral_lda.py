@@ -2,10 +2,11 @@
 
     phi_k ~ Dir(beta)      theta_d ~ Dir(alpha)      z_di ~ theta_d      w_di ~ phi_z
 
-Given alpha0 = sum(alpha), what two and three tokens share because their document drew one theta can be
-subtracted from their moments; what is left has the form of a single-topic model, whose components are the
-topics and whose values lead to alpha [Anandkumar14]. One pass, sums that add up over shards, no local optima
-where the model is true. It is not a likelihood maximiser: `LDA(start="spectral")` begins from it.
+Tokens of a document depend on each other through its theta. Given alpha0 = sum(alpha), this part can be
+subtracted from the moments of two and three tokens. The rest has the form of a single-topic model, whose
+components are the topics and whose values give alpha [Anandkumar14]. One pass; sums add up over shards; no
+local optima if the documents follow the model. It does not maximise the likelihood: `LDA(start="spectral")`
+begins from it.
 
 [Anandkumar14] Anandkumar, Ge, Hsu, Kakade, Telgarsky. Tensor decompositions for learning latent variable
 models. JMLR 15, 2014.
@@ -14,57 +15,61 @@ models. JMLR 15, 2014.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayou.api.spectral_estimator import Answer, SpectralEstimator
-from bayou.data.checks import number
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.params import param, settings
+from bayou.api.spectral import MOMENTS, Spectral, add_moments, fit_moments
+from bayou.api.streaming import Stream, Streaming
+from bayou.api.topics import Topics
+from bayou.data.checks import MAX_TOPICS
 from bayou.inference.lda.arrays import Each
 from bayou.inference.lda.documents import Pairs
-from bayou.inference.spectral import mixture, moment_stream
+from bayou.inference.spectral import mixture, moment_stream, tensor
 from bayou.inference.spectral import solve as spectral
-from bayou.inference.spectral.moment_stream import MomentStreamState
+from bayou.inference.spectral.moment_stream import MomentAnswer
+from bayou.inference.spectral.moment_stream import MomentStreamState as State
+from bayou.inference.spectral.settings import MODES, WEIGHTINGS, MomentSettings, complete
 
-LEAST_ALPHA = 1e-3  # of one topic: under it a fold-in forgets that the topic is there
+LEAST_ALPHA = 1e-3  # of one topic; below this a fold-in never gives the topic any tokens
 
 
-def solve(state: MomentStreamState, p: SimpleNamespace, seed: int) -> Answer:
+def solve(
+    state: State, docs: Pairs | None, p: MomentSettings, seed: int, each: Each
+) -> MomentAnswer:
     """Topics and alpha of all documents so far."""
-    stream = state.now
-    if p.mode == "reservoir":
-        stream = stream._replace(waiting=state.pool)
-    sums = moment_stream.sums_of(stream, p, seed)
+    sums = moment_stream.sums_of(moment_stream.solved_generation(state, p), p, seed)
     found = spectral.solve(sums, p.n_topics, p.decomposition, seed, alpha0=p.alpha0)
-    unigram = mixture.unigram_of(state.known, p.beta)
-    pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
-    tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
-    rows = mixture.smooth_rows(found.rows, tokens, unigram, max(pseudo, 1e-9))
+    rows, _, _ = moment_stream.smooth(state, found, p)
     alpha = np.maximum(p.alpha0 * found.weights, LEAST_ALPHA)
-    return Answer(alpha, mixture.as_rows(rows), found.diagnosis)
+    return MomentAnswer(alpha, mixture.as_rows(rows), found.diagnosis)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralLDA(SpectralEstimator):
-    """Latent Dirichlet allocation solved for from moments of two and three tokens.
+class SpectralLDA(Spectral, Streaming, Topics, Estimator):
+    """Latent Dirichlet allocation solved from moments of two and three tokens.
 
     Parameters
     ----------
     n_topics : int
         Number of topics [K].
     alpha0 : float
-        Sum of the Dirichlet parameters of a document's topics, which the moments cannot tell on real text.
-        Too small a value does more harm than too large a one. `diagnosis_.weight_sum` times alpha0 is the sum
-        that comes out of the solution: under the model it equals alpha0 where that is right.
+        Sum of the Dirichlet parameters of a document's topics. On real text the moments do not determine
+        it. Too small a value does more harm than too large a one. The solution itself gives the sum
+        `diagnosis_.weight_sum` times alpha0. Under the model it equals alpha0 if alpha0 is right.
     mode, weighting, decomposition, smoothing, beta, burn_in, reservoir, half_life, generation, max_share
         As in `SpectralLeader`.
-    max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`; a solution is a single step, so only the second and the third make a difference.
+    random_state, n_threads
+        As in `LDA`.
+    max_time, progress, callbacks
+        Have no effect, because the solution is a single step.
 
     Attributes
     ----------
     alpha_ : float64 array (topics,)
-        Dirichlet parameters that were solved for, in falling order; they sum to `alpha0`.
+        Dirichlet parameters of the solution, in falling order; they sum to `alpha0`.
     diagnosis_, doubts_, state_
         As in `SpectralLeader`.
 
@@ -78,13 +83,47 @@ class SpectralLDA(SpectralEstimator):
     (array([0.2, 0.2, 0.2]), (2, 3))
     """
 
-    alpha0: float = 1.0
+    n_topics: int = param(10, ge=1, le=MAX_TOPICS)
+    mode: str = param("basis", choices=MODES)
+    weighting: str = param("tokens", choices=WEIGHTINGS)
+    decomposition: str = param("symmetric", choices=tensor.METHODS)
+    smoothing: float | None = param(None, ge=0.0)
+    beta: float = param(0.01, gt=0.0)
+    burn_in: int | None = param(None, ge=1)
+    reservoir: int = param(10_000, ge=1)
+    half_life: int | None = param(None, ge=1)
+    generation: int | None = param(None, ge=1)
+    max_share: float | None = param(0.4, ge=0.0)
+    alpha0: float = param(1.0, ge=1e-6)
 
-    def _answer(self, p: SimpleNamespace, each: Each, docs: Pairs | None) -> Answer:
-        return solve(self.state_, p, self.seed_)
+    algorithm: ClassVar[Stream] = Stream(
+        State, Pairs, moment_stream.update, batched=False, growing="OnlineLDA"
+    )
+    solver = staticmethod(solve)
+    saved: ClassVar[tuple[Saved, ...]] = (MOMENTS,)
 
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = super()._checked_parameters()
-        number("alpha0", p.alpha0, 1e-6)
-        p.n_polish = 0
-        return p
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from documents. Everything learned before is discarded.
+
+        Parameters
+        ----------
+        X : Corpus or matrix (documents, terms) of counts
+            Fractional counts are rounded.
+        y : ignored
+        """
+        fit_moments(self, X)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add more documents. The topics are solved for when they are asked for."""
+        add_moments(self, X)
+        return self
+
+    def resolve(self) -> MomentSettings:
+        """The parameters of one run, checked."""
+        super().check_params()
+        return complete(settings(MomentSettings, self, n_polish=0))
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed, alone or together."""
+        self.resolve()

@@ -1,14 +1,14 @@
-"""The stacked hierarchical Dirichlet process: topics over labels over words, as many topics as are needed.
+"""The stacked hierarchical Dirichlet process: topics over labels over words, with as many topics as needed.
 
     g ~ Dir(b0 / K)   theta'_d ~ DP(b1, g)   z'_dj ~ theta'_d                      topics of a document
     h ~ Dir(c0 / L)   phi'_k ~ DP(c1, h)     y_dj ~ phi'_z'                        labels of a topic
     phi_y ~ Dir(beta)   words of the document from the phi of its labels           terms of a label
 
-Training is an exact cut: the labels of words are those of greedy labelled LDA, whatever happens above; given
-labels, topics are drawn by direct assignment and tables at both levels as sums of Bernoulli draws. (The
-supervised step of [Burkhardt18b] leaks from above into the labels of words.) K bounds the topics; how many
-are in use, and how strongly documents favour each, is learned. New documents are read with the labels of
-tokens summed out, under the prior b1 g of topics.
+Training is an exact cut: the labels of words are those of greedy labelled LDA and do not depend on the
+upper level. Given labels, topics are drawn by direct assignment, and tables at both levels as sums of
+Bernoulli draws [Teh06]. (In the supervised step of [Burkhardt18b] the upper level changes the labels of
+words.) K is the largest number of topics. The number in use, and the prior share of each, are learned. New
+documents are scored with the labels of tokens summed out, under the prior b1 g of topics.
 
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
@@ -16,58 +16,79 @@ tokens summed out, under the prior b1 g of topics.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.label_estimator import LabelEstimator
-from bayou.api.label_fitting import Task, learn_and_tune
-from bayou.api.label_floors import Floors, Work, check_floors, train_floors
-from bayou.api.label_topics import TopicsOverLabels
-from bayou.data.checks import check_n_topics, one_of, optional
-from bayou.inference.labels import assignments, links, roots, stacked, training
+from bayou.api.estimator import Estimator, Saved
+from bayou.api.label_classifier import LABELS, LabelClassifier, TopicsOverLabels
+from bayou.api.label_training import LevelParams, TwoLevels, fit_levels
+from bayou.api.params import param, settings
+from bayou.api.topics import Topics
+from bayou.api.training import Path
+from bayou.data.checks import MAX_TOPICS
+from bayou.data.schema import Array
+from bayou.inference.labels import links, roots, stacked
+from bayou.inference.labels import training as labels
+from bayou.inference.labels.links import LevelPlan, Levels
 from bayou.inference.labels.roots import Level
+from bayou.inference.labels.tuning import LabelTask
 from bayou.inference.lda.arrays import F32, F64, I32, U16, Each
 from bayou.results.label_posterior import AUTO, SCORES, LabelPosterior
-from bayou.results.label_response import RULES
 
-_USED = 1e-3  # share of label tokens from which a topic counts as one
+_USED = 1e-3  # prior share above which a topic counts as used
+
+
+class Settings(NamedTuple):
+    """The parameters of one `fit`."""
+
+    concentration: float | None  # b1
+    label_concentration: float | None  # c1
+    root_concentration: float | None  # b0 and c0
+    beta: float
+    dep_tokens: str
+    inference: str
+    scoring: str
+    n_sweeps: int
+    first_kept: int  # sweeps from here on are averaged
+    link_alpha: F64  # one entry per topic; the root gives the prior
+    beta_labels: float
+    alpha: None = None  # the words' labels are trained greedily, without a prior
+    boost: float = 0.0
+    even: bool = True
+    greedy: bool = True
 
 
 class State(NamedTuple):
-    """What the next sweep needs, of both floors."""
+    """What the next sweep needs, of both levels."""
 
     step: int  # sweeps of the words' labels
-    z: I32  # chains x tokens
-    kept: F32  # chains x cells
-    share: F32  # gamma, of CVB0
+    z: Annotated[I32, Array(("chains", 0), ("tokens", 0), below="places")]
+    kept: Annotated[F32, Array(("chains", 0), ("cells", 0))]
+    share: Annotated[F32, Array(("entries", 0))]  # gamma, of CVB0
     moved: float
     link_step: int  # sweeps of the topics over labels
-    link_z: U16  # chains x label tokens
-    link_kept: F32  # chains x labels x topics: sum of phi' over the sweeps that are kept
-    alpha_kept: F64  # chains x topics: the same of b1 g
-    topic_root: F64  # chains x topics [g]
-    label_root: F64  # chains x labels [h]
-    concentrations: F64  # chains x 4: b1, b0, c1, c0
+    link_z: Annotated[U16, Array("chains", "label_tokens", below="topics")]
+    link_kept: Annotated[F32, Array("chains", "labels", "topics")]  # sum of phi' over kept sweeps
+    alpha_kept: Annotated[F64, Array("chains", "topics")]  # sum of b1 g over kept sweeps
+    topic_root: Annotated[F64, Array("chains", "topics")]  # g
+    label_root: Annotated[F64, Array("chains", "labels")]  # h
+    concentrations: Annotated[F64, Array("chains", 4)]  # b1, b0, c1, c0
 
 
-def init(
-    data: assignments.LabelData, link: links.LinkData, p: SimpleNamespace, seed: int, n_chains: int,
-    each: Each,
-) -> State:  # fmt: skip
-    """Labels and topics at random, roots even."""
-    below = training.begin(data, data.n_labels, p, seed, n_chains, each)
-    n_topics, n_labels = len(link.alpha), data.n_labels
+def init(plan: LevelPlan, p: Settings, each: Each) -> State:
+    """Labels and topics of tokens at random, roots even."""
+    data, n_chains, n_topics = plan.data, plan.n_chains, len(plan.link.alpha)
+    n_labels = data.n_labels
+    lower = labels.init(data, n_labels, p.inference, n_chains, plan.seed, each)
     g = roots.start(n_topics, p.concentration, p.root_concentration)
     h = roots.start(n_labels, p.label_concentration, p.root_concentration)
     return State(
-        *below,
+        *lower,
         0,
-        links.start(link, n_chains, seed),
+        links.start(plan),
         np.zeros((n_chains, n_labels, n_topics), np.float32),
         np.zeros((n_chains, n_topics)),
         np.tile(g.root, (n_chains, 1)),
@@ -76,61 +97,66 @@ def init(
     )
 
 
-def sweep(state: State, work: Work, p: SimpleNamespace, seed: int, each: Each) -> State:
-    """One sweep of the words' labels until that is done, then one of the two processes above."""
-    if not training.is_over(state, p):
-        return training.sweep(state, work.counts, work.data, work.prior, p, seed, each)
-    step, keep = state.link_step, state.link_step >= p.n_sweeps - p.n_kept
+def sweep(state: State, levels: Levels, p: Settings, each: Each) -> State:
+    """One sweep of the words' labels until they are done, then one of the two processes above.
+
+    z':  (n_dk + b1 g_k) (n_ky + c1 h_y) / (n_k + c1), given the label y of the token
+    g ~ Dir(M_k + b0 / K), h ~ Dir(M_y + c0 / L), given the tables of documents and of topics
+    """
+    plan, seed = levels.plan, levels.plan.seed
+    if not labels.is_done(state, p.n_sweeps):
+        return labels.sweep(state, levels.counts, plan.data, plan.prior, p.first_kept, seed, each)
+    step, keep = state.link_step, state.link_step >= p.first_kept
     learn = (p.concentration is None, p.label_concentration is None, p.root_concentration is None)
 
-    def chains(lo: int, hi: int) -> None:
+    def work(lo: int, hi: int) -> None:
         for c in range(lo, hi):
-            floor, own = work.floors[c], links.link_seed(seed, c)
-            if work.link.by_word:
-                links.relabel(floor, work.data, work.prior, work.counts, c, seed, step)
+            link = levels.chains[c]
+            if plan.link.by_word:
+                links.draw_word_labels(levels, c, step)
             b1, b0, c1, c0 = state.concentrations[c].tolist()
-            levels = Level(state.topic_root[c], b1, b0), Level(state.label_root[c], c1, c0)
-            chain = stacked.StackedChain(floor.z, floor.label_topic, floor.topic, *levels)
-            chain = stacked.sweep(chain, (work.link.indptr, floor.labels), learn, own, step)
+            both = Level(state.topic_root[c], b1, b0), Level(state.label_root[c], c1, c0)
+            chain = stacked.StackedChain(link.z, link.label_topic, link.topic, *both)
+            tokens = (plan.link.indptr, link.labels)
+            chain = stacked.sweep(chain, tokens, learn, links.link_seed(seed, c), step)
             g, h = chain.topics, chain.labels
             state.topic_root[c], state.label_root[c] = g.root, h.root
             state.concentrations[c] = g.below, g.above, h.below, h.above
             if keep:
-                floor.kept[:] += stacked.links(chain).T
+                link.kept[:] += stacked.link_rows(chain).T
                 state.alpha_kept[c] += g.mass
 
-    size = int(work.link.indptr[-1]) * len(work.link.alpha)
-    each(chains, np.arange(len(work.floors) + 1, dtype=np.int64) * max(size, 1), 1.0)
+    links.each_chain(work, levels, each)
     return state._replace(link_step=step + 1)
 
 
-def posterior(state: State, work: Work, task: Task, p: SimpleNamespace) -> LabelPosterior:
+def posterior(state: State, levels: Levels, task: LabelTask, p: Settings) -> LabelPosterior:
     """Terms of labels from all chains together, topics over labels of each chain by itself."""
-    n_kept = state.link_step - (p.n_sweeps - p.n_kept)
+    n_kept, prior = state.link_step - p.first_kept, levels.plan.prior
     alpha = (
         state.alpha_kept / n_kept if n_kept > 0 else state.concentrations[:, :1] * state.topic_root
     )
     found = []
-    for floor in work.floors:
-        mean = (floor.kept if n_kept > 0 else floor.label_topic + p.beta).astype(np.float64)
+    for chain in levels.chains:
+        mean = (chain.kept if n_kept > 0 else chain.label_topic + p.beta).astype(np.float64)
         found.append((mean / mean.sum(axis=0)).T)
     return LabelPosterior(
-        term_label=training.expected_counts(state, work.counts, work.data, p),
-        beta=work.prior.beta, alpha=work.prior.alpha, n_labels=len(task.labels.classes),
-        label_docs=task.label_docs(), links=np.ascontiguousarray(np.vstack(found)),
-        link_alpha=alpha[0].copy(), member_alpha=alpha, n_members=len(found), strength=-1.0,
+        term_label=labels.expected_counts(state, levels.counts, levels.plan.data, p.first_kept),
+        beta=prior.beta, alpha=prior.alpha, n_labels=task.n_labels, label_docs=task.label_docs(),
+        links=np.ascontiguousarray(np.vstack(found)), link_alpha=alpha[0].copy(),
+        member_alpha=alpha, n_members=len(found), strength=-1.0,
         score=SCORES[0] if p.scoring == AUTO else p.scoring, vocabulary=task.vocabulary,
     )  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StackedHDP(TopicsOverLabels, LabelEstimator):
-    """Topics over labels over words; how many topics, and how common each is, is learned.
+class StackedHDP(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimator):
+    """Topics over labels over words; the number of topics and their prior shares are learned.
 
     Parameters
     ----------
     n_topics : int
-        Room for topics over labels [K]; those that are not needed stay empty.
+        Largest number of topics over labels [K]; those that are not needed stay empty.
     concentration : float or None
         How strongly documents follow the common distribution of topics [b1]; None is learned.
     label_concentration : float or None
@@ -143,7 +169,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     dep_tokens : {"label", "word"}
         What topics are learned from: each label of a document once, or the label of each of its words.
     inference : {"cvb0", "gibbs"}
-        Of the labels of words: iterate probabilities (no chance in it), or draw.
+        Of the labels of words: iterate probabilities (without random numbers), or draw.
     scoring, mix, n_sweeps, n_kept, n_chains
         As in `FastDependencyLDA`.
     tf, rule, validation_share
@@ -156,7 +182,7 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     links_ : float64 array (topics, labels)
         Topics over labels [phi'] of the first chain.
     n_used_ : int
-        Topics of the first chain that have more than a thousandth of what the prior expects.
+        Topics of the first chain with a prior share above a thousandth.
     components_ : float64 array (topics, terms)
         The same topics as terms, labels summed out.
     labels_ : LabelPosterior
@@ -172,27 +198,18 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
     [['pets']]
     """
 
-    n_topics: int = 100
-    rule: str = AUTO
-    concentration: float | None = 1.0
-    label_concentration: float | None = 10.0
-    root_concentration: float | None = None
-    beta: float = 0.01
-    dep_tokens: str = "label"
-    inference: str = "cvb0"
-    scoring: str = AUTO
-    mix: float | None = None
-    n_sweeps: int = 150
-    n_kept: int = 100
-    n_chains: int = 1
+    n_topics: int = param(100, ge=1, le=MAX_TOPICS)
+    concentration: float | None = param(1.0, ge=1e-12)
+    label_concentration: float | None = param(10.0, ge=1e-12)
+    root_concentration: float | None = param(None, ge=1e-12)
+    dep_tokens: str = param("label", choices=links.TOKENS)
+    scoring: str = param(AUTO, choices=(AUTO, *SCORES))
+
+    algorithm: ClassVar[TwoLevels] = TwoLevels(State, init, sweep, posterior)
+    saved: ClassVar[tuple[Saved, ...]] = (LABELS,)
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
+        self, X: Any, y: Any = None, *, checkpoint: Path | None = None, checkpoint_every: int = 10
     ) -> Self:
         """Learn the terms of labels, and topics over labels, from documents with labels.
 
@@ -200,48 +217,21 @@ class StackedHDP(TopicsOverLabels, LabelEstimator):
         ----------
         X : Corpus or matrix (documents, terms) of counts
         y : label lists, indicator matrix, vector of classes, or None
-            None takes the corpus' labels. Documents of which no label is known are left out.
+            None takes the corpus' labels. Documents without known labels are left out.
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
-        p = self._checked_parameters()
-        p.alpha = None
-        task = self._read(X, y)
-        self.seed_ = self._resolve_seed()
-        n_labels, n_terms = len(task.labels.classes), task.counts.shape[1]
-        with self._running("StackedHDP", task, checkpoint, checkpoint_every) as run:
+        return fit_levels(self, X, y, None, checkpoint, checkpoint_every)
 
-            def learn(task: Task, n_chains: int, last: bool) -> LabelPosterior:
-                prior = training.priors(n_terms, n_labels, p, boost=0.0, greedy=True)
-                data = assignments.prepare(
-                    task.counts, assignments.own_labels(task.labels.indicator)
-                )
-                link = links.plan(data, p, np.ones(p.n_topics))
-                how = Floors(State, init, sweep)
-                state, work = train_floors(how, (data, prior, link), p, n_chains, run, last)
-                self.n_iter_ = state.step + state.link_step
-                return posterior(state, work, task, p)
-
-            self.labels_, self.response_ = learn_and_tune(task, p, run, learn)
-        return self
+    def resolve(self, n_labels: int) -> Settings:
+        """The parameters of one `fit`, checked."""
+        self.check_params()
+        first, topics = self.n_sweeps - self.n_kept, np.ones(int(self.n_topics))
+        return settings(Settings, self, first_kept=first, link_alpha=topics, beta_labels=self.beta)
 
     @property
     def n_used_(self) -> int:
-        """Topics of the first chain that the prior expects in more than a thousandth of label tokens."""
+        """Topics of the first chain with a prior share above a thousandth."""
         check_is_fitted(self)
         alpha = self.labels_.link_alpha
         return int((alpha > _USED * alpha.sum()).sum())
-
-    def _checked_parameters(self) -> SimpleNamespace:
-        p = self._parameters()
-        self._check_labels(p, (AUTO, *RULES))
-        p.alpha = None
-        check_n_topics(p.n_topics)
-        check_floors(p)
-        for name in ("concentration", "label_concentration", "root_concentration"):
-            optional(name, getattr(p, name), 1e-12)
-        one_of("dep_tokens", p.dep_tokens, links.TOKENS)
-        one_of("scoring", p.scoring, (AUTO, *SCORES))
-        p.greedy = True
-        p.beta_labels = p.beta  # the floors' counts are smoothed by the roots instead
-        return p

@@ -1,18 +1,20 @@
-"""What a model of labels predicts with: terms of labels, and topics over labels that hold them together."""
+"""The result of training a label model: terms of labels, and topics over labels."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from bayou.data import schema
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.labels.scores import term_topics
 from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -23,7 +25,22 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
 SCORES = ("tokens", "document")
-AUTO = "auto"  # of a score or a rule: what is better on documents held out
+AUTO = "auto"  # of a score or a rule: the better one on held-out documents
+
+
+class LabelArrays(NamedTuple):
+    """The arrays of a `LabelPosterior` in a model file."""
+
+    indptr: Annotated[I64, Array("terms+1", offsets="cells")]
+    indices: Annotated[I32, Array("cells", below="columns")]
+    data: Annotated[F32, Array("cells")]
+    sizes: Annotated[I64, Array(3)]  # labels, chains, place of the score in `SCORES`
+    figures: Annotated[F64, Array(2, ge=None)]  # strength, mix
+    beta: Annotated[F64, Array("columns")]
+    alpha: Annotated[F64, Array("columns")]
+    label_docs: Annotated[F64, Array("labels")]
+    links: Annotated[F64, Array("rows", "columns")]
+    link_alpha: Annotated[F64, Array("topics")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,34 +50,34 @@ class LabelPosterior:
     Parameters
     ----------
     term_label : csr_array of float32 (terms, columns)
-        Expected number of tokens of each term in each label [n_vy]; free topics stand behind the labels.
+        Expected number of tokens of each term in each label [n_vy]; free topics come after the labels.
     beta : float64 array (columns,)
         Prior of a label's terms: phi_vy = (n_vy + beta_y) / (n_y + V beta_y). Zero where terms were given.
     alpha : float64 array (columns,)
-        Prior of labels in a document, where no topics over labels say more.
+        Prior of labels in a document, for models without topics over labels.
     n_labels : int
     label_docs : float64 array (labels,)
         Training documents of each label.
     links : float64 array (members x topics, columns)
-        Probability of each label in each topic over labels [phi'], those of several chains one below the
-        other; without rows in a model that has none.
+        Probability of each label in each topic over labels [phi'], chains one below the other. No rows in a
+        model without topics over labels.
     link_alpha : float64 array (topics,)
-        Prior of a document's topics, of the first chain where `member_alpha` is given.
+        Prior of a document's topics; that of the first chain if `member_alpha` is given.
     member_alpha : float64 array (members, topics), optional
-        The same of each chain, where they have learned their own.
+        Prior of a document's topics in each chain, if chains learn their own.
     n_members : int
         Chains that `links` come from.
     strength : float
-        Tokens that what the topics say of a document's labels is worth in ``score="document"``; a negative
-        number for as many as the document has.
+        Tokens that the topics' prior of labels counts as in ``score="document"``. Negative: as many as the
+        document has.
     score : {"tokens", "document"}
-        What `labels.scores` does with a prior over labels: asks each token what it says (S1), or
-        infers the labels of the document with it (S2).
+        How `labels.scores` uses a prior over labels: to infer the label of each token (S1), or the labels of
+        the document (S2).
     mix : float
         Part of a score that comes from the topics alone, without the words' own labels [omega].
     vocabulary : Vocabulary or None
     tokens : float64 array (columns,), optional
-        Tokens of each label, where ``term_label`` has the cells of some terms only.
+        Tokens of each label, if ``term_label`` has the cells of some terms only.
     """
 
     term_label: csr_array
@@ -79,7 +96,7 @@ class LabelPosterior:
     member_alpha: F64 | None = None
     totals: F64 = field(init=False)  # n_y
     base: F64 = field(init=False)  # beta_y / (n_y + V beta_y)
-    rate: F32 = field(init=False)  # n_vy / (n_y + V beta_y), an entry for each cell
+    rate: F32 = field(init=False)  # n_vy / (n_y + V beta_y), one entry per cell
     words: tuple[I64, I32, F32] = field(init=False)  # the sparse part of phi by term, for kernels
     topics: tuple[F32, ...] = field(init=False)  # psi of each chain (terms, topics)
 
@@ -95,7 +112,7 @@ class LabelPosterior:
         mass = totals + self.n_terms * self.beta
         scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=totals > 0)
         rate = (self.term_label.data * scale[self.term_label.indices]).astype(np.float32)
-        # A label that no token was ever given has no terms of its own: it would attract rare ones.
+        # a label without tokens gets no terms: uniform ones would attract rare words
         object.__setattr__(self, "totals", totals)
         object.__setattr__(self, "base", self.beta * scale)
         object.__setattr__(self, "rate", rate)
@@ -127,14 +144,14 @@ class LabelPosterior:
         return self.links[member * self.n_topics : (member + 1) * self.n_topics]
 
     def with_mix(self, mix: float, score: str | None = None) -> LabelPosterior:
-        """The same with another mixture, and perhaps another way to score; nothing else is computed anew."""
+        """The posterior with another mixture and way to score; nothing else is computed again."""
         other = copy.copy(self)
         object.__setattr__(other, "mix", float(mix))
         object.__setattr__(other, "score", self.score if score is None else score)
         return other
 
     def _term_topics(self) -> tuple[F32, ...]:
-        """psi_vk = sum_y phi_vy phi'_ky of each chain: the labels of tokens summed out."""
+        """psi_vk = sum_y phi_vy phi'_ky of each chain; the labels of tokens are summed out."""
         out = []
         for member in range(self.n_members if self.n_topics else 0):
             links = self.member_links(member)
@@ -154,7 +171,7 @@ class LabelPosterior:
         return np.asarray(joint @ each, np.float64)
 
     def top_terms(self, n: int) -> list[tuple[I64, F64]]:
-        """The most probable terms of each column that it has met, and their probabilities [phi]."""
+        """The most probable terms of each column among those with counts, and their probabilities [phi]."""
         pointers, _, rate = self.words
         cells = csc_array(
             csr_array((rate, self.term_label.indices, pointers), self.term_label.shape)
@@ -168,7 +185,7 @@ class LabelPosterior:
         return out
 
     def dense(self, scores: F64 | None = None, steps: I64 | None = None) -> Posterior:
-        """Topics as other models have them: those over labels of the first chain, or the labels."""
+        """The topics over labels of the first chain, or the labels, as a `Posterior` over terms."""
         if self.n_topics:
             rows, alpha = self.topics[0], self.link_alpha
             tokens = self.topic_tokens
@@ -196,15 +213,13 @@ class LabelPosterior:
         """Everything as arrays, for a model file."""
         cells = self.term_label
         sizes = (self.n_labels, self.n_members, SCORES.index(self.score))
-        out: dict[str, NDArray[Any]] = {
-            "labels.indptr": cells.indptr.astype(np.int64),
-            "labels.indices": cells.indices.astype(np.int32),
-            "labels.data": cells.data.astype(np.float32),
-            "labels.sizes": np.array(sizes, np.int64),
-            "labels.figures": np.array([self.strength, self.mix]),
-        }
-        for name in ("beta", "alpha", "label_docs", "links", "link_alpha"):
-            out[f"labels.{name}"] = getattr(self, name)
+        own = LabelArrays(
+            cells.indptr.astype(np.int64), cells.indices.astype(np.int32),
+            cells.data.astype(np.float32), np.array(sizes, np.int64),
+            np.array([self.strength, self.mix]), self.beta, self.alpha, self.label_docs, self.links,
+            self.link_alpha,
+        )  # fmt: skip
+        out: dict[str, NDArray[Any]] = {f"labels.{n}": a for n, a in own._asdict().items()}
         if self.member_alpha is not None:
             out["labels.member_alpha"] = self.member_alpha
         if self.vocabulary is not None:
@@ -213,50 +228,21 @@ class LabelPosterior:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LabelPosterior:
-        """The inverse of `arrays`; shapes are checked."""
-        names = ("indptr", "indices", "data", "sizes", "figures", "beta", "alpha", "label_docs")
-        got = {n: arrays.get(f"labels.{n}", np.zeros(0)) for n in (*names, "links", "link_alpha")}
-        n_terms, n_columns, n_topics = (got[n].size for n in ("indptr", "beta", "link_alpha"))
-        check_arrays("sizes", got["sizes"], np.int64, (3,))
-        n_labels, n_members, score = got["sizes"].tolist()
-        n_cells = (got["data"].size,)
-        if n_terms < 2 or not 1 <= n_labels <= n_columns or score >= len(SCORES):
+        """The inverse of `arrays`, checked."""
+        got = schema.read(LabelArrays, arrays, "labels")
+        n_terms, n_columns, n_topics = len(got.indptr) - 1, len(got.beta), len(got.link_alpha)
+        n_labels, n_members, score = got.sizes.tolist()
+        right = 1 <= n_labels <= n_columns and score < len(SCORES) and n_terms > 0
+        if not right or len(got.label_docs) != n_labels or len(got.links) != n_members * n_topics:
             raise ModelFileError("the model file's labels do not fit its terms; save it again")
-        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-            "indptr": (np.int64, (n_terms,)),
-            "indices": (np.int32, n_cells),
-            "data": (np.float32, n_cells),
-            "figures": (np.float64, (2,)),
-            "beta": (np.float64, (n_columns,)),
-            "alpha": (np.float64, (n_columns,)),
-            "label_docs": (np.float64, (n_labels,)),
-            "links": (np.float64, (n_members * n_topics, n_columns)),
-            "link_alpha": (np.float64, (n_topics,)),
-        }
-        if "labels.member_alpha" in arrays:
-            got["member_alpha"] = arrays["labels.member_alpha"]
-            shapes["member_alpha"] = (np.float64, (n_members, n_topics))
-        for name, (dtype, shape) in shapes.items():
-            check_arrays(name, got[name], dtype, shape, signed=name == "figures")
+        member_alpha = arrays.get("labels.member_alpha")
+        if member_alpha is not None:
+            check_arrays("member_alpha", member_alpha, np.float64, (n_members, n_topics))
         return cls(
-            member_alpha=got.get("member_alpha"),
-            term_label=_matrix(got, n_terms - 1, n_columns),
-            n_labels=n_labels,
-            n_members=n_members,
-            score=SCORES[score],
-            strength=float(got["figures"][0]),
-            mix=float(got["figures"][1]),
-            vocabulary=unpack_vocabulary(arrays.get("labels.vocabulary"), n_terms - 1),
-            **{n: got[n] for n in ("beta", "alpha", "label_docs", "links", "link_alpha")},
-        )
-
-
-def _matrix(got: Mapping[str, NDArray[Any]], n_terms: int, n_columns: int) -> csr_array:
-    """The sparse counts of a model file, if they can be any."""
-    indptr, indices = got["indptr"], got["indices"]
-    whole = indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all()
-    if not whole or (len(indices) and indices.max() >= n_columns):
-        raise ModelFileError(
-            "the model file's counts of terms in labels are damaged; save it again"
-        )
-    return csr_array((got["data"], indices, indptr), shape=(n_terms, n_columns))
+            term_label=csr_array((got.data, got.indices, got.indptr), shape=(n_terms, n_columns)),
+            beta=got.beta, alpha=got.alpha, n_labels=n_labels, label_docs=got.label_docs,
+            links=got.links, link_alpha=got.link_alpha, member_alpha=member_alpha,
+            n_members=n_members, score=SCORES[score], strength=float(got.figures[0]),
+            mix=float(got.figures[1]),
+            vocabulary=unpack_vocabulary(arrays.get("labels.vocabulary"), n_terms),
+        )  # fmt: skip

@@ -1,19 +1,20 @@
-"""How scores of labels become answers: a rule for sets, one sigmoid for probabilities."""
+"""From label scores to label sets and probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from bayou.data import schema
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.results.posterior import check_arrays
+from bayou.data.schema import Array
 
 F64 = NDArray[np.float64]
 
@@ -23,9 +24,18 @@ _LEAST = 1e-12  # of a score whose logarithm is taken
 _BINS = 400
 
 
+class ResponseArrays(NamedTuple):
+    """The arrays of a `LabelResponse` in a model file."""
+
+    kind: Annotated[NDArray[np.int64], Array(2)]  # places in `KINDS` and `RULES`
+    thresholds: Annotated[F64, Array("thresholds", ge=None)]
+    term_weights: Annotated[F64, Array("weights", ge=None)]
+    figures: Annotated[F64, Array(3, ge=None)]  # intercept, slope, offset
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelResponse:
-    """From shares of labels, rows that sum to one, to probabilities and sets.
+    """From label shares, whose rows sum to one, to probabilities and label sets.
 
     Parameters
     ----------
@@ -33,14 +43,15 @@ class LabelResponse:
     classes : array
         Classes or labels in the order of columns.
     rule : {"cardinality", "scut"}
-        Of several labels a document: the best ones, as many as a regression on the document's words says, or
-        those above a threshold each.
+        For several labels per document: the best ones, as many as a regression on the document's words
+        predicts, or those above a threshold per label.
     thresholds : float64 array (labels,), or empty
-    weights_of_terms : float64 array (terms,), or empty
-        How the number of labels follows from counts, with ``most`` the intercept.
+    term_weights : float64 array (terms,), or empty
+        Regression of the number of labels on counts.
     intercept : float
+        Of this regression.
     slope, offset : float
-        p = 1 / (1 + exp(-(slope ln S + offset))), one for all labels, so that no ranking changes.
+        p = 1 / (1 + exp(-(slope ln S + offset))), the same for all labels, so that no ranking changes.
     """
 
     kind: str
@@ -53,26 +64,26 @@ class LabelResponse:
     offset: float = 0.0
 
     def decisions(self, shares: F64) -> F64:
-        """Scores as scikit-learn has them: for two classes one column, positive for the second."""
+        """Scores as scikit-learn defines them; for two classes one column, positive for the second."""
         if self.kind != "binary":
             return shares
         kept = np.maximum(shares, np.finfo(np.float64).tiny)
         return np.asarray(np.log(kept[:, 1]) - np.log(kept[:, 0]), np.float64)
 
     def probabilities(self, shares: F64) -> F64:
-        """Of classes the shares themselves; of labels, each by itself, a sigmoid of ln S."""
+        """Shares of classes, or a sigmoid of ln S for each label."""
         if self.kind != "multi-label":
             return shares
         logs = np.log(np.maximum(shares, _LEAST))
         return np.asarray(expit(self.slope * logs + self.offset), np.float64)
 
     def n_each(self, counts: csr_array) -> NDArray[np.int64]:
-        """How many labels documents are said to have, at least one."""
+        """Predicted number of labels of documents, at least one."""
         said = np.asarray(counts @ self.term_weights, np.float64) + self.intercept
         return np.clip(np.floor(said + 0.5), 1, len(self.classes)).astype(np.int64)
 
     def answers(self, shares: F64, counts: csr_array) -> NDArray[Any]:
-        """The class of each document or, for several labels, an indicator; every document has a label."""
+        """The class of each document, or an indicator of labels with at least one per document."""
         best = shares.argmax(axis=1)
         if self.kind != "multi-label":
             return np.asarray(self.classes[best])
@@ -102,36 +113,28 @@ class LabelResponse:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], n_labels: int, n_terms: int
     ) -> LabelResponse:
-        """The inverse of `arrays`."""
-        got = {
-            name: arrays.get(f"response.{name}", np.zeros(0))
-            for name in ("kind", "thresholds", "term_weights", "figures")
-        }
-        check_arrays("kind", got["kind"], np.int64, (2,))
-        kind, rule = got["kind"].tolist()
+        """The inverse of `arrays`, checked."""
+        got = schema.read(ResponseArrays, arrays, "response")
+        kind, rule = got.kind.tolist()
         if kind >= len(KINDS) or rule >= len(RULES):
             raise ModelFileError("the model file names a rule this bayou does not know")
-        several = KINDS[kind] == "multi-label"
-        by_size = RULES[rule] == "cardinality"
+        several, by_size = KINDS[kind] == "multi-label", RULES[rule] == "cardinality"
         sizes = (0 if by_size or not several else n_labels, n_terms if by_size and several else 0)
-        check_arrays("thresholds", got["thresholds"], np.float64, sizes[:1], signed=True)
-        check_arrays("term_weights", got["term_weights"], np.float64, sizes[1:], signed=True)
-        check_arrays("figures", got["figures"], np.float64, (3,), signed=True)
         classes, _ = unpack_classes(arrays)
-        if len(classes) != n_labels:
+        if len(classes) != n_labels or (len(got.thresholds), len(got.term_weights)) != sizes:
             raise ModelFileError("the model file's classes do not fit its labels; save it again")
-        intercept, slope, offset = got["figures"].tolist()
+        intercept, slope, offset = got.figures.tolist()
         return cls(
-            kind=KINDS[kind], classes=classes, rule=RULES[rule], thresholds=got["thresholds"],
-            term_weights=got["term_weights"], intercept=intercept, slope=slope, offset=offset,
+            kind=KINDS[kind], classes=classes, rule=RULES[rule], thresholds=got.thresholds,
+            term_weights=got.term_weights, intercept=intercept, slope=slope, offset=offset,
         )  # fmt: skip
 
 
 def fit_sigmoid(shares: F64, truth: csr_array) -> tuple[float, float]:
-    """Slope and offset with which sigmoids of ln S have the largest likelihood, by Newton's method.
+    """Slope and offset of the sigmoid of ln S with the largest likelihood, by Newton's method.
 
-    One label more and less is added in the middle, so that labels that can be told without a mistake do not
-    drive the slope to infinity.
+    One positive and one negative are added, spread over all bins, so that separable labels do not drive the
+    slope to infinity.
     """
     logs = np.log(np.maximum(shares, _LEAST))
     span = max(float(-logs.min()), 1e-9)
@@ -144,7 +147,7 @@ def fit_sigmoid(shares: F64, truth: csr_array) -> tuple[float, float]:
 
 
 def sigmoid_of_bins(x: F64, yes: F64, every: F64) -> tuple[float, float]:
-    """Slope and offset for labels tallied by ln S: ``yes`` of ``every`` that have about the value x."""
+    """Slope and offset for labels tallied by ln S: ``yes`` positives of ``every`` in the bin at x."""
     design = np.column_stack([x, np.ones(len(x))])
     beta = np.array([1.0, 0.0])
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Documents in mini-batches, and what is known while the last is not full. Knows no model."""
+"""Mini-batches of documents, and the state of a model while the last one is not full. Knows no model."""
 
 from __future__ import annotations
 
@@ -17,24 +17,28 @@ CHUNK = 1024  # documents between two calls of the callbacks, in whole mini-batc
 
 S = TypeVar("S", bound=Any)  # a state that counts its mini-batches as `step`
 
-# Models with documents that wait, and what they know with those. Not an attribute, since asking changes none.
+# (state, pending documents, state that includes them) per model. Not an attribute: prediction changes none.
 _SHOWN: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
 
 
 class BatchPlan(NamedTuple):
-    """How documents are cut: how many there are, mini-batches of how many, and passes over all of them."""
+    """How documents are cut into mini-batches, and how often all of them are read.
+
+    ``chunk`` is the number of documents between two calls of the callbacks. Default: `CHUNK`.
+    """
 
     n_docs: int
     batch_size: int
     n_passes: int = 1
+    chunk: int | None = None
 
     def batches(self, lo: int, hi: int) -> list[tuple[int, int]]:
         """The mini-batches of documents lo .. hi of a pass."""
         return [(at, min(at + self.batch_size, hi)) for at in range(lo, hi, self.batch_size)]
 
     def chunks(self) -> list[tuple[int, int, int]]:
-        """(pass, lo, hi) of what is learned between two calls of the callbacks."""
-        size = max(CHUNK // self.batch_size, 1) * self.batch_size
+        """(pass, lo, hi) of the documents between two calls of the callbacks."""
+        size = max((self.chunk or CHUNK) // self.batch_size, 1) * self.batch_size
         once = [(lo, min(lo + size, self.n_docs)) for lo in range(0, self.n_docs, size)]
         return [(n, lo, hi) for n in range(self.n_passes) for lo, hi in once]
 
@@ -49,7 +53,7 @@ def run(
     max_time: float | None,
     whole: bool,
 ) -> S:
-    """Let ``learn(state, pass, lo, hi)`` learn chunk after chunk; ``whole`` as in `loop.run`."""
+    """Call ``learn(state, pass, lo, hi)`` for each chunk of documents; ``whole`` as in `loop.run`."""
     todo = iter(cut.chunks())
     last = (0 if begin is None else begin.step) + cut.n_passes * -(-cut.n_docs // cut.batch_size)
 
@@ -70,7 +74,7 @@ def order(seed: int, n_docs: int, n: int) -> NDArray[np.int64]:
 
 
 def state_with_pending(model: Any, learn: Callable[[], S]) -> S:
-    """``state_`` with what documents in ``pending_`` teach: by ``learn``, once, when first asked for."""
+    """`state_` updated with the documents in `pending_`. ``learn`` computes it once, at the first request."""
     if not model.pending_.n_docs:
         return model.state_  # type: ignore[no-any-return]
     cached = _SHOWN.get(model)

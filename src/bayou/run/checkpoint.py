@@ -1,4 +1,4 @@
-"""NamedTuples of arrays and numbers to one file and back: training stopped here goes on bit for bit."""
+"""Checkpoints: a NamedTuple of arrays and numbers in one file, from which training resumes bit for bit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def state_of(kind: type[T], arrays: Mapping[str, NDArray[Any]], prefix: str = "s
     for name in kind._fields:  # type: ignore[attr-defined]
         if f"{prefix}.{name}" not in arrays:
             raise ModelFileError(
-                f"the file lacks the array {prefix}.{name}; begin again without it"
+                f"the file lacks the array {prefix}.{name}; start again without it"
             )
         array = arrays[f"{prefix}.{name}"]
         values[name] = array.item() if array.ndim == 0 else array
@@ -36,7 +36,7 @@ def state_of(kind: type[T], arrays: Mapping[str, NDArray[Any]], prefix: str = "s
 
 
 def write(path: str | os.PathLike[str], state: Any, manifest: Mapping[str, Any]) -> None:
-    """Write a checkpoint, wholly or not at all."""
+    """Write a checkpoint. A failed write leaves an existing file as it was."""
     container.save(path, arrays_of(state), {"kind": "checkpoint", **manifest})
 
 
@@ -46,10 +46,10 @@ def read(
     manifest: Mapping[str, Any],
     dims: Mapping[str, int] | None = None,
 ) -> T | None:
-    """The state in a checkpoint, or None where there is no file.
+    """The state in a checkpoint, or None if there is no file.
 
-    ``manifest`` must be what the checkpoint was written with: going on with other data or other
-    parameters would give a model that nothing describes. ``dims`` are sizes that its arrays must have.
+    ``manifest`` must equal the one that the checkpoint was written with: data and parameters may not
+    change during a run. ``dims`` are sizes that the arrays must have.
     """
     if not os.path.exists(path):
         return None
@@ -72,7 +72,7 @@ def read(
 
 
 def digest(arrays: Iterable[NDArray[Any]]) -> str:
-    """A fingerprint of data, to tell whether training goes on with the same."""
+    """SHA-256 of data, which shows whether training resumes on the same data."""
     out = hashlib.sha256()
     for array in arrays:
         out.update(np.ascontiguousarray(array).tobytes())
@@ -80,9 +80,9 @@ def digest(arrays: Iterable[NDArray[Any]]) -> str:
 
 
 class Saver:
-    """Writes a checkpoint every so many passes, and one when training is stopped in between.
+    """Writes a checkpoint every ``every`` passes, and one if training is stopped in between.
 
-    ``path`` None writes nothing. ``describe`` gives what a checkpoint must agree with.
+    If ``path`` is None, nothing is written. ``describe`` gives the manifest that a checkpoint must have.
     """
 
     def __init__(
@@ -95,15 +95,15 @@ class Saver:
         self.manifest = None if path is None else describe()
 
     def read(self, kind: type[T], dims: Mapping[str, int] | None = None) -> T | None:
-        """The state to go on from, if there is one."""
+        """The state to resume from, if there is one."""
         return None if self.path is None else read(self.path, kind, self.manifest or {}, dims)
 
     def after(self, state: Any, info: Info) -> None:
-        """After each pass."""
+        """Call it after each pass."""
         if self.path is not None and info.step % self.every == 0:
             write(self.path, state, self.manifest or {})
 
     def save_on_stop(self, state: Any, info: Info) -> None:
-        """When a callback or the time has ended training."""
+        """Call it when a callback or the time limit has ended training."""
         if self.path is not None and info.step % self.every:
             write(self.path, state, self.manifest or {})

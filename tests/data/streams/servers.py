@@ -56,10 +56,10 @@ class Postgres:
         self.user = "postgres" if os.getuid() == 0 else None
         if self.user:
             os.chown(folder, pwd.getpwnam(self.user).pw_uid, -1)
-        with socket.socket() as probe:
+        self._run("initdb", "-D", self.folder / "data", "-A", "trust", "-U", "postgres", "-N")
+        with socket.socket() as probe:  # last of all: what is free now may not be so in a second
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self._run("initdb", "-D", self.folder / "data", "-A", "trust", "-U", "postgres", "-N")
         self.url = f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
 
     def _run(self, name, *words):

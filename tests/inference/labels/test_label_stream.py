@@ -11,17 +11,33 @@ from bayou.inference.labels import cells as label_cells
 from bayou.inference.labels import open_set, stream
 from bayou.inference.labels import state as label_state
 from bayou.inference.labels.cells import SharingSettings
+from bayou.inference.labels.documents import LabelDocuments
 from bayou.inference.labels.state import LABELS, WORDS, LabelStreamSettings
+from bayou.models import online_dependency_lda, online_labeled_hdp, online_labeled_lda
 from bayou.run.shards import Workers
 
 EACH = Workers(1).each
 BETA = 0.3
 V, L = 12, 5
 HOW = LabelStreamSettings(
-    beta=BETA, link_beta=0.1, alpha=np.full(3, 0.4),
-    local=SharingSettings(np.zeros(0, np.float32), False, 2, 3),
-    prior=None, root=None, n_rounds=1, n_label_rounds=1, rate=(10.0, 1000.0, 0.9), n_docs=100.0,
+    batch_size=20, rate=(10.0, 1000.0, 0.9), n_docs=100.0, beta=BETA,
+    sharing=SharingSettings(False, 2, 3), n_rounds=1, alpha=np.full(3, 0.4), link_beta=0.1,
 )  # fmt: skip
+
+
+def learn(state, batch, p, seed, each):
+    """All steps of a mini-batch, in the order in which `update` of the models makes them."""
+    if not len(batch.labels):
+        return state
+    rho = stream.step_size(state.step + 1, p.rate)
+    after = stream.blend_totals(state, batch, rho)
+    if batch.pairs.n_tokens:
+        prior = np.full(0 if p.greedy else state.n_labels, p.label_prior)
+        words = stream.share_words(state, after, batch, prior, p, seed, each)
+        after = stream.blend_words(state, after, words, rho, each)
+    if state.topics.shape[2]:
+        after = after._replace(topics=stream.blend_topics(state, after, batch, p, seed, each))
+    return after
 
 
 def documents(n, seed=0, most=3):
@@ -36,7 +52,8 @@ def documents(n, seed=0, most=3):
 
 
 def fresh(n_topics=3, n_chains=1, n_labels=L):
-    state = label_state.start(V, n_topics, n_chains)
+    p = HOW._replace(alpha=np.full(n_topics, 0.4), n_chains=n_chains)
+    state = label_state.start(V, p)
     return open_set.arrange_labels(state, np.full(n_labels, -1))
 
 
@@ -53,9 +70,9 @@ def test_steps_are_those_of_the_twin(n_rounds):
     for t in range(1, 6):
         counts, own, batch = documents(9, seed=t)
         before = label_state.totals(state, how.n_docs)[WORDS]
-        state = stream.learn(state, batch, how, 1, EACH)
+        state = learn(state, batch, how, 1, EACH)
         total = label_state.totals(state, how.n_docs)[WORDS]
-        rho = label_state.step_size(t, how.rate)
+        rho = stream.step_size(t, how.rate)
         # what is known is rescaled to what it now stands for; the first round sees it as it was
         old = N * (total / before if before else 1.0)
         rows = twin.phi(N, BETA)
@@ -71,7 +88,7 @@ def test_masses_are_the_totals_of_each_layer():
     state = fresh(3, 2)
     for t in range(1, 60):
         _, _, batch = documents(4, seed=t)
-        state = stream.learn(state, batch, HOW, 1, EACH)
+        state = learn(state, batch, HOW, 1, EACH)
         c_w, c_l, _ = label_state.totals(state, HOW.n_docs)
         assert counts_of(state).sum() == pytest.approx(c_w, rel=1e-5)
         links = label_state.factors(state, LABELS, HOW.n_docs)[:, None] * state.topics
@@ -86,7 +103,7 @@ def test_plain_averages_stand_for_all_that_came():
         _, _, batch = documents(6, seed=t)
         batch = batch._replace(pairs=batch.pairs._replace(counts=np.ones_like(batch.pairs.counts)))
         n_words, n_labels = n_words + batch.pairs.n_tokens, n_labels + len(batch.labels)
-        state = stream.learn(state, batch, how, 1, EACH)
+        state = learn(state, batch, how, 1, EACH)
     # batches of unequal size weigh alike, so the mean is worth a little less than all tokens
     assert 0.9 * n_words < label_state.totals(state, None)[WORDS] <= n_words
     assert 0.9 * n_labels < label_state.totals(state, None)[LABELS] <= n_labels
@@ -95,7 +112,7 @@ def test_plain_averages_stand_for_all_that_came():
 def test_one_batch_of_everything_is_expectation_maximisation():
     counts, own, batch = documents(20)
     how = HOW._replace(n_rounds=400, n_docs=None)
-    state = stream.learn(fresh(0), batch, how, 1, EACH)
+    state = learn(fresh(0), batch, how, 1, EACH)
     N = counts_of(state, how)
     again = twin.shares(counts, own, twin.phi(N, BETA))  # MAP-EM under Dir(beta + 1)
     np.testing.assert_allclose(N, again, rtol=1e-3, atol=1e-3)
@@ -107,8 +124,9 @@ def _local(batch, rows, prior, **more):
     weight = np.concatenate(
         [rows[v, own] for d, v in _pairs(batch) for own in [_own(batch, d)]]
     ).astype(np.float32)
-    how = SharingSettings(prior.astype(np.float32), False, 0, 1)._replace(**more)
-    entry, held = label_cells.share_tokens(weight, lay, how, (3, 5), EACH)
+    how = SharingSettings(False)._replace(**more)
+    prior = prior.astype(np.float32)
+    entry, held = label_cells.share_tokens(weight, lay, prior, how, (3, 5), EACH)
     return lay, entry, held
 
 
@@ -174,8 +192,8 @@ def test_sampled_labels_have_their_posterior():
     batch = label_cells.make_batch(counts, csr_array(np.ones((n, 2), np.int8)), whole=True)
     lay = label_cells.lay_out(batch, 3, 2)
     weight = np.tile(rows.astype(np.float32).ravel(), n)
-    how = SharingSettings(alpha.astype(np.float32), True, 8, 4)
-    entry, _ = label_cells.share_tokens(weight, lay, how, (0, 0), EACH)
+    how, prior = SharingSettings(True, 8, 4), alpha.astype(np.float32)
+    entry, _ = label_cells.share_tokens(weight, lay, prior, how, (0, 0), EACH)
     found = np.bincount(lay.entry_labels, entry) / n
     np.testing.assert_allclose(found, wanted, atol=0.05)
 
@@ -186,7 +204,7 @@ def test_the_order_of_documents_in_a_batch_does_not_matter():
     for d, mine in enumerate(own):
         labels[d, mine] = 1
     back = label_cells.make_batch(csr_array(counts[::-1]), csr_array(labels[::-1]), whole=False)
-    one, two = (stream.learn(fresh(3), b, HOW, 1, EACH) for b in (batch, back))
+    one, two = (learn(fresh(3), b, HOW, 1, EACH) for b in (batch, back))
     np.testing.assert_allclose(counts_of(one), counts_of(two), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(one.topics, two.topics, rtol=1e-4, atol=1e-7)
 
@@ -213,11 +231,11 @@ def test_merged_cells_are_sums():
 def test_threads_do_not_matter():
     _, _, batch = documents(40)
     how = HOW._replace(
-        local=SharingSettings(np.zeros(0, np.float32), True, 1, 2), prior=0.5, n_rounds=2
+        sharing=SharingSettings(True, 1, 2), greedy=False, label_prior=0.5, n_rounds=2
     )
     with Workers(3) as workers:
-        one = stream.learn(fresh(3, 2), batch, how, 1, EACH)
-        two = stream.learn(fresh(3, 2), batch, how, 1, workers.each)
+        one = learn(fresh(3, 2), batch, how, 1, EACH)
+        two = learn(fresh(3, 2), batch, how, 1, workers.each)
     for name, value in one._asdict().items():
         np.testing.assert_array_equal(value, getattr(two, name), err_msg=name)
 
@@ -226,20 +244,54 @@ def test_documents_without_labels_or_words_teach_what_they_can():
     state = fresh(3)
     counts = csr_array(np.ones((2, V)))
     none = label_cells.make_batch(counts, csr_array((2, L), dtype=np.int8), whole=False)
-    assert stream.learn(state, none, HOW, 1, EACH) is state
+    assert learn(state, none, HOW, 1, EACH) is state
     labels = csr_array(np.eye(2, L, dtype=np.int8))
     mute = label_cells.make_batch(csr_array((2, V)), labels, whole=False)
-    after = stream.learn(state, mute, HOW, 1, EACH)
+    after = learn(state, mute, HOW, 1, EACH)
     assert after.shares.tolist() == [0.5, 0.5, 0, 0, 0]
     assert len(after.raw) == 0
     assert after.left[:, 0].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("model", [online_labeled_lda, online_dependency_lda, online_labeled_hdp])
+def test_updates_without_labels_count_documents_only(model):
+    p = HOW if model is online_dependency_lda else HOW._replace(alpha=np.zeros(0))
+    state = open_set.add_labels(label_state.start(V, p), np.arange(2))
+    given = LabelDocuments.make(csr_array(np.ones((3, V))), csr_array((3, 2)), np.arange(2))
+    after = model.update(state, given, p, 1, EACH)
+    assert after.n_seen == 3
+    for name, value in state._replace(n_seen=3)._asdict().items():
+        np.testing.assert_array_equal(value, getattr(after, name), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [
+        (online_labeled_lda, {"alpha": np.zeros(0)}),
+        (online_labeled_lda, {"alpha": np.zeros(0), "greedy": False, "label_prior": 0.5}),
+        (online_dependency_lda, {}),
+    ],
+)
+def test_update_makes_these_steps(model, own):
+    p = HOW._replace(**own, validation_share=0.0)
+    counts, mine, batch = documents(9)
+    given = LabelDocuments.make(
+        csr_array(counts),
+        csr_array(np.array([np.isin(np.arange(L), y) for y in mine])),
+        np.arange(L),
+    )
+    start = label_state.start(V, p)
+    after = model.update(start, given, p, 1, EACH)
+    same = learn(open_set.add_labels(start, np.arange(L)), batch, p, 1, EACH)
+    for name, value in same._replace(n_seen=9)._asdict().items():
+        np.testing.assert_array_equal(value, getattr(after, name), err_msg=name)
 
 
 def test_scales_are_folded_before_they_vanish():
     state, how = fresh(0), HOW._replace(rate=(0.9, 0.0, 1e-9))
     for t in range(1, 12):
         _, _, batch = documents(4, seed=t)
-        state = stream.learn(state, batch, how, 1, EACH)
+        state = learn(state, batch, how, 1, EACH)
         total = label_state.totals(state, how.n_docs)[WORDS]
         assert counts_of(state, how).sum() == pytest.approx(total, rel=1e-4)
         assert state.scale > 1e-7

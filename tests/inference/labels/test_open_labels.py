@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.inference.labels.test_label_stream import EACH, HOW, V, counts_of
+from tests.inference.labels.test_label_stream import EACH, HOW, V, counts_of, learn
 
-from bayou.inference.labels import cells, open_set, stream
+from bayou.inference.labels import cells, open_set
 from bayou.inference.labels import state as label_state
 from bayou.inference.labels.state import LABELS, WORDS
 
@@ -23,24 +23,25 @@ def texts(n, seed=0):
     return np.random.default_rng(seed).poisson(1.0, (n, V)).astype(np.float32)
 
 
-def begun(n_labels, n_topics=3, tables=False):
-    state = label_state.start(V, n_topics, 2)
+def start(n_labels, n_topics=3, tables=False):
+    p = HOW._replace(alpha=np.full(n_topics, 0.4), n_chains=2)
+    state = label_state.start(V, p)
     state = open_set.arrange_labels(state, np.full(n_labels, -1))
     return state if tables else state._replace(tables=np.zeros(0))
 
 
-def learned(steps, n_labels, seed=5):
-    state = begun(n_labels)
+def learn_all(steps, n_labels, seed=5):
+    state = start(n_labels)
     for counts, rows in steps:
-        state = stream.learn(state, batch_of(counts, rows, n_labels), HOW, seed, EACH)
+        state = learn(state, batch_of(counts, rows, n_labels), HOW, seed, EACH)
     return state
 
 
 def test_removing_a_label_leaves_what_its_documents_never_taught():
     """Documents of two labels that never meet: without the second, as if its documents had not come."""
     X = texts(12)
-    both = learned([(X, [[0]] * 7 + [[1]] * 5)], 2)
-    alone = learned([(X[:7], [[0]] * 7)], 1)
+    both = learn_all([(X, [[0]] * 7 + [[1]] * 5)], 2)
+    alone = learn_all([(X[:7], [[0]] * 7)], 1)
     left = open_set.remove_labels(both, np.array([1]))
     np.testing.assert_allclose(counts_of(left, HOW), counts_of(alone, HOW), rtol=1e-5)
     np.testing.assert_allclose(left.shares, alone.shares)
@@ -53,7 +54,7 @@ def test_removing_a_label_leaves_what_its_documents_never_taught():
 def test_removing_keeps_the_counts_of_others():
     rng = np.random.default_rng(1)
     rows = [rng.choice(5, rng.integers(1, 4), replace=False) for _ in range(30)]
-    state = learned([(texts(30, 1), rows), (texts(30, 2), rows[::-1])], 5)
+    state = learn_all([(texts(30, 1), rows), (texts(30, 2), rows[::-1])], 5)
     left = open_set.remove_labels(state, np.array([1, 3]))
     np.testing.assert_allclose(
         counts_of(left, HOW), counts_of(state, HOW)[:, [0, 2, 4]], rtol=1e-5, atol=1e-7
@@ -68,10 +69,10 @@ def test_removing_keeps_the_counts_of_others():
     np.testing.assert_allclose(left.topics.sum(axis=(1, 2)), 1.0, rtol=1e-5)
 
 
-def test_merging_is_what_one_label_would_have_learned():
+def test_merging_is_what_one_label_would_have_learn_all():
     X = texts(12)
-    parts = learned([(X, [[0]] * 4 + [[1]] * 5 + [[2]] * 3)], 3)
-    one = learned([(X, [[0]] * 9 + [[1]] * 3)], 2)
+    parts = learn_all([(X, [[0]] * 4 + [[1]] * 5 + [[2]] * 3)], 3)
+    one = learn_all([(X, [[0]] * 9 + [[1]] * 3)], 2)
     merged = open_set.merge_labels(parts, np.array([0, 1]), fresh=False)
     np.testing.assert_allclose(counts_of(merged, HOW), counts_of(one, HOW), rtol=1e-5)
     np.testing.assert_allclose(merged.shares, one.shares)
@@ -83,9 +84,9 @@ def test_merging_is_what_one_label_would_have_learned():
 
 def test_merging_adds_corrected_counts_of_labels_of_different_age():
     X = texts(16)
-    state = learned([(X[:8], [[0]] * 8)], 1)
+    state = learn_all([(X[:8], [[0]] * 8)], 1)
     state = open_set.arrange_labels(state, np.array([0, -1]))
-    state = stream.learn(state, batch_of(X[8:], [[0], [1]] * 4, 2), HOW, 5, EACH)
+    state = learn(state, batch_of(X[8:], [[0], [1]] * 4, 2), HOW, 5, EACH)
     merged = open_set.merge_labels(state, np.array([0, 1]), fresh=False)
     np.testing.assert_allclose(
         counts_of(merged, HOW)[:, 0], counts_of(state, HOW).sum(axis=1), rtol=1e-5
@@ -94,7 +95,7 @@ def test_merging_adds_corrected_counts_of_labels_of_different_age():
 
 def test_split_parts_add_up_and_merge_back():
     rows = [[0], [0, 1], [1]] * 5
-    state = learned([(texts(15), rows)], 2)
+    state = learn_all([(texts(15), rows)], 2)
     parts = open_set.split_label(state, 0, 3, 0.5, seed=9)
     N = counts_of(parts, HOW)
     assert parts.ids.tolist() == [1, 2, 3, 4]
@@ -113,13 +114,13 @@ def test_split_parts_add_up_and_merge_back():
 def test_a_label_that_comes_later_is_corrected_by_its_birth():
     """Plain averages: the corrected share of a label is its mean over the batches since it came."""
     how = HOW._replace(rate=(1e-9, 0.0, 1.0), n_rounds=1)
-    state, found = begun(1), []
+    state, found = start(1), []
     for t in range(1, 7):
         if t == 4:
             state = open_set.arrange_labels(state, np.array([0, -1]))
         n_labels = state.n_labels
         X, rows = texts(6, t), [[0]] * 4 + [[n_labels - 1]] * 2
-        state = stream.learn(state, batch_of(X, rows, n_labels), how, 5, EACH)
+        state = learn(state, batch_of(X, rows, n_labels), how, 5, EACH)
         if t >= 4:
             found.append(X[4:].sum(axis=0) / X.sum())
     shares = counts_of(state, how)[:, 1] / label_state.totals(state, None)[WORDS]
@@ -128,7 +129,7 @@ def test_a_label_that_comes_later_is_corrected_by_its_birth():
 
 
 def test_numbers_are_never_given_twice():
-    state = begun(3)
+    state = start(3)
     state = open_set.remove_labels(state, np.array([2]))
     state = open_set.arrange_labels(state, np.array([0, 1, -1]))
     assert state.ids.tolist() == [0, 1, 3]
@@ -138,7 +139,7 @@ def test_numbers_are_never_given_twice():
 
 
 def test_tables_of_a_root_move_with_the_labels():
-    state = begun(3, 0, tables=True)._replace(tables=np.array([0.2, 0.5, 0.3]))
+    state = start(3, 0, tables=True)._replace(tables=np.array([0.2, 0.5, 0.3]))
     assert open_set.remove_labels(state, np.array([1])).tables.tolist() == [0.2, 0.3]
     assert open_set.merge_labels(state, np.array([0, 2]), fresh=False).tables.tolist() == [0.5, 0.5]
     parts = open_set.split_label(state, 1, 2, 0.0, 1)

@@ -3,15 +3,23 @@
 import numba
 import numpy as np
 import pytest
-from tests.inference.margin.test_online_margin_part import N_TERMS, documents, how
+from tests.inference.margin.test_online_margin_part import (
+    N_TERMS,
+    documents,
+    how,
+    is_sound,
+    update,
+)
 from tests.kernels.margin.test_growing_sweep import FIVE, SIX, corpus, distance
 from tests.reference import growing, margin
 
-from bayou.inference.margin import growing as growing_chain
-from bayou.inference.margin import growth, online, online_state, online_stream, stream_growth
+from bayou.api.streaming import copy_state
+from bayou.inference.margin import growing as growing_columns
+from bayou.inference.margin import growth, online_state, stream_growth
+from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.growth import SPARE, TopicGrowth
-from bayou.inference.margin.passive_aggressive import Examples
-from bayou.kernels.margin import response
+from bayou.inference.margin.loss import HINGE, INSENSITIVE
+from bayou.models import med_hdp
 from bayou.run.shards import Workers
 
 BY = TopicGrowth(1.5, 1.2, 40, 1.0)
@@ -26,10 +34,10 @@ def learn(settings, examples=None, n_batches=3, each=None):
     examples = documents() if examples is None else examples
     states = []
     with Workers(1) as workers:
-        state = online_state.start(N_TERMS, examples.y.shape[1], settings)
+        state = online_state.init(N_TERMS, examples.y.shape[1], settings)
         for _ in range(n_batches):
-            state = online.learn(state, examples, settings, 7, each or workers.each)
-            states.append(online_state.copy(state))
+            state = update(state, examples, settings, 7, each or workers.each)
+            states.append(copy_state(state))
     return states
 
 
@@ -54,12 +62,12 @@ def test_a_stream_keeps_its_books(settings):
     before = None
     for state in states:
         n = len(state.topic)
-        assert online_stream.sound(state, examples)
+        assert is_sound(state, examples, settings)
         assert (state.tables > 0).all()
         assert (state.tables <= state.topic + 1e-9).all()  # a table has a token at least
         assert np.allclose(state.scale * state.raw.sum(axis=0, dtype=float), state.topic, rtol=1e-5)
         assert (state.topic >= 1.0 - 1e-9).all()
-        prior = online_state.prior(state, settings)
+        prior = online_state.document_prior(state, settings)
         rest = BY.gamma / (state.tables.sum() + BY.gamma)
         assert prior.sum() + BY.alpha * rest == pytest.approx(BY.alpha, rel=1e-12)
         assert state.mean.shape[1] == n == state.raw.shape[1]
@@ -124,15 +132,15 @@ def test_the_second_stage_follows_births_and_deaths(numbers):
     """As if its sums had been made of features in which the topics were others from the start."""
     rng = np.random.default_rng(3)
     zbar, y = rng.dirichlet(np.ones(3), 50), rng.normal(size=(50, 2))
-    settings = growing_how(refit=True, loss=response.INSENSITIVE if numbers else response.HINGE)
-    state = online_state.start(N_TERMS, 2, settings)._replace(
+    settings = growing_how(refit=True, loss=INSENSITIVE if numbers else HINGE)
+    state = online_state.init(N_TERMS, 2, settings)._replace(
         gram=np.stack([zbar.T @ zbar] * (2 if numbers else 1)), tables=np.array([3.0, 9.0, 1.0, 4.0, 0.0]),
         refitted=y.T @ zbar,
     )  # fmt: skip
     keep = np.array(
         [True, False, True, True, False]
     )  # one dies, one is born, one that might have been is not
-    gram, refitted = stream_growth.second_stage(state, keep, BY)
+    gram, refitted = stream_growth.move_second_stage(state, keep, BY)
     stick = np.array([3.0, 1.0, 4.0]) / 8.0
     moved = np.column_stack([zbar[:, 0], zbar[:, 2], np.zeros(50)]) + np.outer(zbar[:, 1], stick)
     assert np.allclose(moved.sum(axis=1), 1.0)
@@ -142,7 +150,7 @@ def test_the_second_stage_follows_births_and_deaths(numbers):
     else:
         assert np.array_equal(refitted[:, :2], state.refitted[:, [0, 2]])
         assert np.allclose(refitted[:, 2], (zbar @ state.refitted.T).mean(axis=0))
-    same = stream_growth.second_stage(state, np.arange(5) < 3, BY)
+    same = stream_growth.move_second_stage(state, np.arange(5) < 3, BY)
     assert same[0] is state.gram
     assert same[1] is state.refitted
 
@@ -150,7 +158,7 @@ def test_the_second_stage_follows_births_and_deaths(numbers):
 def test_room_for_newborn_topics_changes_nothing_known():
     settings = growing_how(variance=2.0)
     state = learn(settings)[-1]
-    room, n = stream_growth.roomy(state, settings, BY), len(state.topic)
+    room, n = stream_growth.add_spare_topics(state, settings, BY), len(state.topic)
     assert len(room.topic) == n + SPARE
     assert np.array_equal(room.precision[:, :n, :n], state.precision)
     assert (room.precision[:, :n, n:] == 0).all()
@@ -187,19 +195,19 @@ def test_a_batch_without_tokens_leaves_the_topics():
     for settings in (growing_how(), growing_how(gibbs=False)):
         state = learn(settings, empty, n_batches=1)[0]
         assert len(state.topic) == 4
-        assert np.isfinite(online_state.prior(state, settings)).all()
+        assert np.isfinite(online_state.document_prior(state, settings)).all()
         full = learn(settings, n_batches=1)[0]
         with Workers(1) as workers:
             none = Examples(*empty[:3], np.ones((3, 3), np.int8), empty.costs)
-            later = online.learn(online_state.copy(full), none, settings, 7, workers.each)
+            later = update(copy_state(full), none, settings, 7, workers.each)
         assert np.array_equal(later.ids, full.ids)
         assert np.array_equal(later.topic, full.topic)
 
 
 def test_numbers_are_learned_from():
     for settings in (
-        growing_how(loss=response.INSENSITIVE, width=0.01),
-        growing_how(gibbs=False, loss=response.INSENSITIVE, width=0.01),
+        growing_how(loss=INSENSITIVE, width=0.01),
+        growing_how(gibbs=False, loss=INSENSITIVE, width=0.01),
     ):
         state = learn(settings, documents(numbers=True))[-1]
         assert np.isfinite(state.mean).all()
@@ -220,7 +228,7 @@ def test_one_round_over_everything_is_the_batch_posterior():
         np.array([[1], [-1]], np.int8), np.full(2, c),
     )  # fmt: skip
     raw = rng.gamma(1.0, size=(3, 1)).astype(np.float32)
-    state = online_state.start(3, 1, settings._replace(alpha=np.ones(1)))._replace(
+    state = online_state.init(3, 1, settings._replace(alpha=np.ones(1)))._replace(
         raw=raw, topic=raw.sum(axis=0, dtype=float), tables=np.array([2.2]),
         precision=np.array([[[2.0]]]), linear=np.array([[0.8]]), mean=np.array([[0.4]]),
         told=5, yes=np.array([3.0]),
@@ -243,22 +251,22 @@ def test_one_round_over_everything_is_the_batch_posterior():
         )
     expected = growing.law(logs) @ np.array(counts)
     with Workers(1) as workers:
-        after = online.learn(online_state.copy(state), examples, settings, 3, workers.each)
+        after = update(copy_state(state), examples, settings, 3, workers.each)
     assert np.allclose(after.raw[:, 0] - raw[:, 0], expected, atol=0.02)
 
 
 # -- the chain of the batch model ----------------------------------------------------------------------
 
 
-def chain_of(given, cost, y):
+def chain_of(given, cost, y, beta=0.5):
     indptr, terms, rho, n_terms = given
-    plain = (indptr, terms, rho, np.ones(1), 0.5, n_terms)
+    plain = (indptr, terms, rho, np.ones(1), beta, n_terms)
     return margin.chain(plain, ("hinge", cost, 1.2, y, 1.6))
 
 
 def chain_start(chain, by, n_topics=2):
     rows = np.full((chain.n_terms, n_topics), 1.0 / chain.n_terms, np.float32)
-    return growing_chain.start(chain, (rows, np.ones(n_topics)), by, 5, margin.serial)
+    return med_hdp.init_chain(chain, (rows, np.ones(n_topics)), by, 5, margin.serial)
 
 
 def chain_distance(given, n_sweeps):
@@ -270,7 +278,7 @@ def chain_distance(given, n_sweeps):
     state.omega[:, 0], state.kappa[:, 0] = omega, kappa
     seen = np.empty((n_sweeps, len(given[1])), np.uint16)
     for number in range(n_sweeps):
-        state = growing_chain.sweep(state, chain, beta, by, 5, margin.serial)
+        state = med_hdp.sweep_chain(state, chain, by, 5, margin.serial)
         if number % 512 == 0:  # what nobody needs here grows
             state = state._replace(course=np.zeros(0, np.int64))
         seen[number] = state.z
@@ -304,12 +312,12 @@ def test_a_chain_keeps_its_books():
     rng = np.random.default_rng(0)
     given = corpus((6, 0, 9, 4), rng.integers(0, 5, 19), 5)
     y = rng.choice([-1.0, 1.0], (4, 3))
-    chain, by = chain_of(given, np.full((4, 3), 1.5), y), TopicGrowth(2.0, 3.0, 30, 0.0)
+    chain, by = chain_of(given, np.full((4, 3), 1.5), y, 0.4), TopicGrowth(2.0, 3.0, 30, 0.0)
     state, numbers = chain_start(chain, by, 3), []
     for step in range(40):
         before = state.n_born
-        state = growing_chain.sweep(state, chain, 0.4, by, 2, margin.serial)
-        state = growing_chain.keep(state) if step >= 10 else state
+        state = med_hdp.sweep_chain(state, chain, by, 2, margin.serial)
+        state = growing_columns.keep(state) if step >= 10 else state
         n = int((state.ids >= 0).sum())
         numbers.append(n)
         assert len(state.topic) == min(n + SPARE, 30)
@@ -326,11 +334,11 @@ def test_a_chain_keeps_its_books():
             assert (unborn == unborn[:1]).all()
     assert state.course.tolist() == numbers
     assert len(set(numbers)) > 2
-    found, prior, ids = growing_chain.read_off(state, chain, 0.4, by)
-    assert found.counts.shape == (1, 5, numbers[-1]) == (1, 5, len(ids))
+    found, prior = growing_columns.sample_of(state, chain, by)
+    assert found.counts.shape == (1, 5, numbers[-1]) == (1, 5, state.n_topics)
     assert 0 < prior.alpha.sum() < by.alpha
     assert found.draws.shape == (30, 1, 3, numbers[-1])
-    assert np.isfinite(found.kept_mean).all()
+    assert np.isfinite(found.mean).all()
 
 
 def test_one_sweep_of_the_stream_is_one_of_the_chain():
@@ -344,6 +352,6 @@ def test_one_sweep_of_the_stream_is_one_of_the_chain():
     none = (np.zeros((3, len(own)), np.float32), np.zeros(len(own)))
     live = growth.make_live(chain.tokens, chain.ids, chain.rho, z, none, roots)
     labels = (state.omega, state.kappa, state.eta, np.empty((0, 0, 0), np.float32))
-    state = growing_chain.sweep(state, chain, 0.5, by, 5, margin.serial)
+    state = med_hdp.sweep_chain(state, chain, by, 5, margin.serial)
     growth.sweep(live, labels, by, (0.5, 1.5), 5, 1)
     assert growing.named(z, 0) == growing.named(state.z, 0)

@@ -5,7 +5,8 @@ import pytest
 from tests.reference import lda, margin, margin_cases
 
 from bayou.inference.lda.documents import Tokens
-from bayou.inference.margin import gibbs as parts
+from bayou.inference.margin import gibbs, setup
+from bayou.models.med_lda import sweep_chain
 from bayou.run.shards import Workers
 from bayou.testing.cases import always_threads
 
@@ -23,15 +24,14 @@ TOY_TASKS = {
 
 def begin(corpus, task, seed=1, **kind):
     chain = margin.chain(corpus, task, **kind)
-    prior = parts.MarginPrior(np.asarray(corpus[3]), corpus[4])
-    return chain, prior, parts.start(chain, prior, seed, margin.serial)
+    return chain, gibbs.start(chain, seed, margin.serial)
 
 
 def visited(corpus, task, light, n_sweeps, seed=1):
-    chain, prior, state = begin(corpus, task, light=light)
+    chain, state = begin(corpus, task, light=light)
     seen = np.empty((n_sweeps, len(state.z)), np.uint16)
     for sweep in range(n_sweeps):
-        state = parts.sweep(state, chain, prior, seed, margin.serial)
+        sweep_chain(state, chain, seed, sweep + 1, margin.serial)
         seen[sweep] = state.z
     return seen
 
@@ -79,9 +79,9 @@ def case(n_docs=30, n_tasks=3, n_topics=5, seed=2):
 @each_kind
 def test_counts_stay_consistent(light, exact):
     corpus, task = case()
-    chain, prior, state = begin(corpus, task, light=light, exact=exact, n_blocks=4)
-    for _ in range(4):
-        state = parts.sweep(state, chain, prior, 3, margin.serial)
+    chain, state = begin(corpus, task, light=light, exact=exact, n_blocks=4)
+    for step in range(1, 5):
+        sweep_chain(state, chain, 3, step, margin.serial)
         _, n_vk, n_k = lda.counts(state.z, corpus[0], corpus[1], 5, 25)
         np.testing.assert_array_equal(state.counts, n_vk)
         np.testing.assert_array_equal(state.topic, n_k)
@@ -98,10 +98,10 @@ def test_threads_change_nothing(light, exact, n_threads):
     corpus, task = case()
     ends = []
     for threads in (1, n_threads):
-        chain, prior, state = begin(corpus, task, light=light, exact=exact, n_blocks=4)
+        chain, state = begin(corpus, task, light=light, exact=exact, n_blocks=4)
         with always_threads(), Workers(threads) as workers:
-            for _ in range(3):
-                state = parts.sweep(state, chain, prior, 3, workers.each)
+            for step in range(1, 4):
+                sweep_chain(state, chain, 3, step, workers.each)
         ends.append([np.asarray(x).tobytes() for x in state])
     assert ends[0] == ends[1]
 
@@ -112,9 +112,9 @@ def test_blocks_of_single_tokens_are_exact():
     task, _ = margin_cases.task(4, "hinge", 10, 2)
     ends = []
     for exact in (True, False):
-        chain, prior, state = begin(corpus, task, exact=exact, n_blocks=10)
-        for _ in range(5):
-            state = parts.sweep(state, chain, prior, 3, margin.serial)
+        chain, state = begin(corpus, task, exact=exact, n_blocks=10)
+        for step in range(1, 6):
+            sweep_chain(state, chain, 3, step, margin.serial)
         ends.append(state)
     np.testing.assert_array_equal(ends[0].z, ends[1].z)
     np.testing.assert_array_equal(ends[0].eta, ends[1].eta)
@@ -123,12 +123,11 @@ def test_blocks_of_single_tokens_are_exact():
 def test_a_power_of_two_scales_the_chain_exactly():
     """(c, l, s) and (c l, 1, s / l**2) with l = 4: weights a quarter, topics the same, draw for draw."""
     corpus, (loss, cost, _, y, variance) = case()
-    _, prior, _ = begin(corpus, (loss, cost, 4.0, y, variance))
     ends = []
     for task in ((loss, cost, 4.0, y, variance), (loss, cost * 4.0, 1.0, y, variance / 16.0)):
-        chain, prior, state = begin(corpus, task)
-        for _ in range(3):
-            state = parts.sweep(state, chain, prior, 3, margin.serial)
+        chain, state = begin(corpus, task)
+        for step in range(1, 4):
+            sweep_chain(state, chain, 3, step, margin.serial)
         ends.append(state)
     np.testing.assert_array_equal(ends[0].z, ends[1].z)
     np.testing.assert_allclose(ends[0].eta / 4.0, ends[1].eta, rtol=1e-4, atol=1e-6)
@@ -139,18 +138,18 @@ def test_no_labels_leave_lda():
     from bayou.kernels.lda.sweep import gibbs_sweep
 
     corpus, (loss, cost, width, y, variance) = case()
-    chain, prior, state = begin(corpus, (loss, cost * 0, width, y, variance))
+    chain, state = begin(corpus, (loss, cost * 0, width, y, variance))
     z, n_vk, n_k = state.z.copy(), state.counts.copy(), state.topic.copy()
     for sweep in range(1, 4):
-        state = parts.sweep(state, chain, prior, 3, margin.serial)
-        gibbs_sweep(z, tuple(chain.tokens), n_vk, n_k, prior.alpha, prior.beta, 3, sweep)
+        sweep_chain(state, chain, 3, sweep, margin.serial)
+        gibbs_sweep(z, tuple(chain.tokens), n_vk, n_k, *chain.prior, 3, sweep)
         np.testing.assert_array_equal(state.z, z)
 
 
 def test_order_is_a_permutation_within_and_of_documents():
     corpus, _ = margin_cases.corpus(6, 3, [4, 0, 7, 1, 12], 9)
     tokens = Tokens(corpus[0], corpus[1])
-    found, order = parts.order_tokens(tokens, 0)
+    found, order = setup.order_tokens(tokens, 0)
     assert sorted(order) == list(range(5))
     for at, d in enumerate(order):
         mine = found.terms[found.indptr[at] : found.indptr[at + 1]]
@@ -159,5 +158,5 @@ def test_order_is_a_permutation_within_and_of_documents():
 
 
 def test_the_light_sampler_is_for_many_topics():
-    assert not parts.is_light(40, 20, 100.0)
-    assert parts.is_light(400, 20, 100.0)
+    assert not setup.is_light(40, 20, 100.0)
+    assert setup.is_light(400, 20, 100.0)

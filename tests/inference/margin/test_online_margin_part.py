@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from tests.reference.online_margin import Enumerated
 
-from bayou.inference.margin import online, online_state, online_stream, rounds
+from bayou.api.streaming import copy_state
+from bayou.data import schema
+from bayou.inference.margin import online, online_state, online_weights, rounds
+from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import HINGE, INSENSITIVE
 from bayou.inference.margin.online_state import OnlineMarginSettings
-from bayou.inference.margin.passive_aggressive import Examples
 from bayou.kernels.margin import response
+from bayou.models import online_med_hdp, online_med_lda, online_med_lda_regressor
 from bayou.run.shards import Workers
 
 N_TERMS, N_TOPICS = 12, 4
@@ -15,7 +19,7 @@ N_TERMS, N_TOPICS = 12, 4
 
 def how(gibbs=True, **changes):
     plain = {
-        "gibbs": gibbs, "loss": response.HINGE, "width": 16.0, "variance": 1.0 if gibbs else 1e-2,
+        "gibbs": gibbs, "loss": HINGE, "width": 16.0, "variance": 1.0 if gibbs else 1e-2,
         "floor": 0.0, "shared": False, "positive": 1.0, "alpha": np.full(N_TOPICS, 0.3), "beta": 0.1,
         "n_rounds": 2, "n_sweeps": 3, "burn_in": 1, "ghosts": 1.0, "decay": 1.0, "tf": "none",
         "idf": True,
@@ -41,12 +45,31 @@ def documents(n_docs=20, n_tasks=3, seed=0, numbers=False):
     return Examples(indptr, terms, counts[docs, terms].astype(float), y, np.full(n_docs, 2.0))
 
 
+def update(state, examples, settings, seed, each):
+    """One mini-batch by the model that has such settings."""
+    model = online_med_lda if settings.loss.classifies else online_med_lda_regressor
+    model = model if settings.growth is None else online_med_hdp
+    return model.update(state, examples, settings, seed, each)
+
+
+def is_sound(state, examples, settings):
+    """Whether a file with these arrays could be read."""
+    dims = {"terms": len(state.raw)}
+    schema.check(state, dims)
+    schema.check(examples, dims)
+    now = (
+        settings if settings.growth is None else settings._replace(alpha=np.ones_like(state.topic))
+    )
+    online_state.check_arrays(state, examples, now)
+    return True
+
+
 def learn(settings, examples=None, n_batches=3):
     examples = documents() if examples is None else examples
     with Workers(1) as workers:
-        state = online_state.start(N_TERMS, examples.y.shape[1], settings)
+        state = online_state.init(N_TERMS, examples.y.shape[1], settings)
         for _ in range(n_batches):
-            state = online.learn(state, examples, settings, 7, workers.each)
+            state = update(state, examples, settings, 7, workers.each)
     return state
 
 
@@ -71,7 +94,7 @@ def test_mass_of_the_topics_is_that_of_the_tokens(settings):
     assert state.n_seen == 60
     assert state.mass == 60.0
     assert np.array_equal(state.seen_in, 3.0 * np.bincount(examples.indices, minlength=N_TERMS))
-    assert online_stream.sound(state, examples)
+    assert is_sound(state, examples, settings)
 
 
 @pytest.mark.parametrize("ghosts", [1.0, 2.0])
@@ -81,7 +104,7 @@ def test_averaging_moves_by_its_dual_variables(ghosts):
     zhat, y = rng.dirichlet(np.ones(N_TOPICS), 9), rng.choice([-1.0, 1.0], (9, 3))
     before, cost = rng.normal(size=(3, N_TOPICS)), np.full((9, 3), 2.0 * ghosts)
     with Workers(1) as workers:
-        mean, duals = rounds.dual_step(before, zhat, y, cost, settings, workers.each)
+        mean, duals = online_weights.solve_duals(before, zhat, y, cost, settings, workers.each)
     tau = duals * y
     assert (tau >= 0).all()
     assert (tau <= 2 * cost).all()
@@ -160,7 +183,7 @@ def test_decay_scales_what_was_known_and_leaves_the_prior():
     settings = how(variance=2.0)
     state = learn(settings)
     with Workers(1) as workers:
-        less = online.fade_state(state, 0.25, settings, workers.each)
+        less = online.fade(state, 0.25, settings, workers.each)
     assert less.scale * 1.0 == 0.25
     assert np.allclose(less.topic, 0.25 * state.topic)
     prior = np.eye(N_TOPICS) / 2.0
@@ -181,11 +204,10 @@ def test_a_long_stream_with_decay_has_the_memory_it_says():
 
 
 def test_moments_of_targets_do_not_depend_on_batches():
-    settings = how(loss=response.INSENSITIVE, width=0.01)
     parts = [documents(numbers=True, seed=s) for s in (0, 1, 2)]
     moments = np.zeros((3, 3))
     for part in parts:
-        moments = online._more_moments(moments, part, settings)
+        moments = online.add_moments(moments, part)
     y = np.concatenate([part.y for part in parts])
     assert np.allclose(moments[1], np.nanmean(y, axis=0))
     assert np.allclose(moments[2] / moments[0], np.nanvar(y, axis=0))
@@ -193,8 +215,8 @@ def test_moments_of_targets_do_not_depend_on_batches():
 
 def test_numbers_are_learned_from():
     for settings in (
-        how(loss=response.INSENSITIVE, width=0.01),
-        how(gibbs=False, loss=response.INSENSITIVE, width=0.01),
+        how(loss=INSENSITIVE, width=0.01),
+        how(gibbs=False, loss=INSENSITIVE, width=0.01),
     ):
         state = learn(settings, documents(numbers=True))
         assert np.isfinite(state.mean).all()
@@ -234,7 +256,7 @@ def test_many_sweeps_come_to_the_enumerated_update():
         np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 1.0]), y, np.full(2, 1.3)
     )
     rng = np.random.default_rng(0)
-    state = online_state.start(3, 1, settings)._replace(
+    state = online_state.init(3, 1, settings)._replace(
         raw=rng.gamma(1.0, size=(3, n_topics)).astype(np.float32),
         precision=np.array([[[2.0, 0.5], [0.5, 1.0]]]), linear=np.array([[1.0, -2.0]]),
         yes=np.ones(1),
@@ -247,7 +269,7 @@ def test_many_sweeps_come_to_the_enumerated_update():
     field.step_weights()
     field.step_phi()
     with Workers(1) as workers:
-        after = online.learn(online_state.copy(state), examples, settings, 3, workers.each)
+        after = update(copy_state(state), examples, settings, 3, workers.each)
     assert np.allclose(after.raw + beta, field.delta, atol=0.03)
     assert np.allclose(after.precision, field.p, rtol=0.03, atol=0.03)
     assert np.allclose(after.linear, field.b, rtol=0.03, atol=0.03)

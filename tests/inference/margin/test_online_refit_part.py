@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression, Ridge
-from tests.inference.margin.test_online_margin_part import documents, how
+from tests.inference.margin.test_online_margin_part import documents, how, update
 from tests.reference import online_refit as reference
 
-from bayou.inference.margin import online, online_refit, online_state
-from bayou.kernels.margin import response
+from bayou.inference.margin import online_refit, online_state
+from bayou.inference.margin.loss import INSENSITIVE
 from bayou.run.shards import Workers
 
 N_TOPICS = 4
@@ -18,11 +18,11 @@ def streamed(zbar, y, settings, size, weight=None):
     """The state after mini-batches of a stream whose features are given."""
     weight = np.ones(len(zbar)) if weight is None else weight
     with Workers(1) as workers:
-        state = online_state.start(5, y.shape[1], settings)
+        state = online_state.init(5, y.shape[1], settings)
         for lo in range(0, len(zbar), size):
             at = slice(lo, lo + size)
             n = np.array([~np.isnan(y[: lo + size])]).sum(axis=(0, 1)).astype(float)
-            if settings.loss == response.INSENSITIVE:
+            if not settings.loss.classifies:
                 mean = np.nanmean(y[: lo + size], axis=0)
                 state = state._replace(moments=np.stack([n, mean, n]))
             else:
@@ -51,7 +51,7 @@ def test_labels_come_to_logistic_regression():
 def test_numbers_come_to_ridge_regression():
     zbar, rng = features(300), np.random.default_rng(2)
     y = (zbar @ [3.0, 1.0, -1.0, 7.0] + 0.1 * rng.normal(size=len(zbar)))[:, None]
-    settings = how(refit=True, loss=response.INSENSITIVE)
+    settings = how(refit=True, loss=INSENSITIVE)
     _, found = streamed(zbar, y, settings, 300)
     batch = Ridge(alpha=online_refit.RIDGE_NUMBERS, fit_intercept=False).fit(
         zbar, y[:, 0] - y.mean()
@@ -63,7 +63,7 @@ def test_targets_that_are_not_known_teach_nothing():
     zbar, y = features(60), np.random.default_rng(0).normal(size=(60, 2))
     some = y.copy()
     some[::3, 1] = np.nan
-    settings = how(refit=True, loss=response.INSENSITIVE)
+    settings = how(refit=True, loss=INSENSITIVE)
     state, _ = streamed(zbar, some, settings, 60)
     keep = ~np.isnan(some[:, 1])
     assert np.allclose(state.gram[1], zbar[keep].T @ zbar[keep], rtol=1e-5)
@@ -106,9 +106,9 @@ def test_topics_and_first_weights_do_not_know_of_it():
     with Workers(1) as workers:
         both = []
         for settings in (how(), how(refit=True)):
-            state = online_state.start(12, 3, settings)
+            state = online_state.init(12, 3, settings)
             for _ in range(2):
-                state = online.learn(state, examples, settings, 7, workers.each)
+                state = update(state, examples, settings, 7, workers.each)
             both.append(state)
     plain, refitted = both
     assert (plain.raw == refitted.raw).all()
@@ -121,9 +121,9 @@ def test_what_is_forgotten():
     examples = documents()
     settings = how(refit=True, decay=0.98, cost=2.0)
     with Workers(1) as workers:
-        state = online_state.start(12, 3, settings)
+        state = online_state.init(12, 3, settings)
         for _ in range(200):
-            state = online.learn(state, examples, settings, 7, workers.each)
+            state = update(state, examples, settings, 7, workers.each)
     known = 19  # one of the twenty documents has no labels
     left = settings.decay**20
     assert state.lessons == pytest.approx(known / (1.0 - left), rel=1e-3)

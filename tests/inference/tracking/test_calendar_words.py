@@ -4,11 +4,11 @@ import numpy as np
 
 from bayou import Corpus, TopicTracker
 from bayou.data.calendar import NEVER
-from bayou.inference.tracking.calendar_words import own_words
+from bayou.inference.tracking.calendar_words import calendar_words
 
 
 def between(start, end):
-    return own_words(*(int(np.datetime64(day, "us").astype(np.int64)) for day in (start, end)))
+    return calendar_words(*(int(np.datetime64(day, "us").astype(np.int64)) for day in (start, end)))
 
 
 def test_only_what_is_shorter_has_names_of_parts():
@@ -19,7 +19,7 @@ def test_only_what_is_shorter_has_names_of_parts():
     day = between("2017-03-01", "2017-03-02")
     assert {"february", "march", "28", "1", "01", "2", "02", "wednesday"} <= day
     assert not {"may", "3", "27"} & day
-    assert own_words(NEVER, NEVER) == frozenset()
+    assert calendar_words(NEVER, NEVER) == frozenset()
 
 
 def test_a_day_of_the_week_is_no_news_of_a_week():

@@ -1,20 +1,21 @@
 """What is told of a slice and what is not: shares of topics beside others that come and go."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
-from bayou.inference.tracking import change, evidence
+from bayou.inference.tracking import change, evidence, surprise
 from bayou.inference.tracking.lineage import TopicMeasures
+from bayou.inference.tracking.settings import TrackerSettings
+from bayou.inference.tracking.state import TrackerState
 
-P = SimpleNamespace(min_tokens=50, level=0.05)
+NO_STATE = TrackerState(**dict.fromkeys(TrackerState._fields))
+P = TrackerSettings(**dict.fromkeys(TrackerSettings._fields))._replace(min_tokens=50, level=0.05)
 
 
 def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     """Directions of the topics' shares in a slice of 1,000 tokens and well known shares."""
     usual, share = np.array(usual), np.array(share)
     n = len(usual)
-    state = SimpleNamespace(
+    state = NO_STATE._replace(
         ids=np.arange(n), logit=np.log(usual / (1 - usual)), logit_doubt=np.full(n, 1e-3),
         silent=np.zeros(n, np.int64) if silent is None else np.array(silent), swings=np.zeros(0),
         spared=spared,
@@ -23,7 +24,8 @@ def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     none = np.zeros((0, n + 1), np.float32), np.zeros(0, np.int64), 0
     seen = TopicMeasures(*none, 1000 * every, every, every, 1.05 * every)
     odds = np.log(every.clip(1e-4) / (1 - every)), np.full(n + 1, 1e-3)
-    return evidence._share_p(state, seen, odds, 1000 * share, P)[1].tolist()
+    slice_ = evidence.InferredSlice(None, None, seen, *odds)
+    return evidence._share_p(state, slice_, 1000 * share, P)[1].tolist()
 
 
 def test_a_share_that_moves_is_told():
@@ -48,8 +50,7 @@ def test_a_fall_is_none_if_spare_topics_may_have_the_tokens():
 
 def test_what_was_not_tested_stays_as_it_was():
     nan, n = np.nan, 3
-    state = evidence.TrackerState(**dict.fromkeys(evidence.TrackerState._fields))
-    state = state._replace(
+    state = NO_STATE._replace(
         ids=np.arange(n), alarmed=np.array([1, 1, 0]), leaning=np.array([-1, 1, 1]),
         ratios=np.zeros(0), swings=np.zeros(0), surprise=np.zeros(0),
     )  # fmt: skip
@@ -68,8 +69,7 @@ def test_what_was_not_tested_stays_as_it_was():
 
 def test_surprising_documents_are_no_news_where_there_were_as_many_before():
     nan, n = np.nan, 3
-    state = evidence.TrackerState(**dict.fromkeys(evidence.TrackerState._fields))
-    state = state._replace(
+    state = NO_STATE._replace(
         ids=np.arange(n), alarmed=np.zeros(n, int), leaning=np.zeros(n, int), ratios=np.zeros(0),
         swings=np.zeros(0), surprise=np.zeros(0),
     )  # fmt: skip
@@ -77,13 +77,13 @@ def test_surprising_documents_are_no_news_where_there_were_as_many_before():
         p_drift=np.full(n, nan), drifted=np.zeros(n, bool), p_share=np.full(n, nan),
         swung=np.zeros(n, int), emerged=np.zeros(2, bool), ratios=np.zeros(0), swings=np.zeros(0),
     )  # fmt: skip
-    assert evidence.surprising(state) == evidence.UPPER
+    assert surprise.usual_share_over_limit(state) == surprise.UPPER
     scores = np.linspace(5.0, 7.0, 101)
     for _ in range(6):  # all documents of a slice are more surprising than those of the one before
         state = evidence.record_scores(state, found._replace(surprise=np.append(scores, nan)), 0.5)
         scores = scores + 0.5
-    assert len(state.surprise) == 2 + evidence.N_RECENT
-    assert 0.4 < evidence.surprising(state) < 0.6
+    assert len(state.surprise) == 2 + surprise.N_RECENT
+    assert 0.4 < surprise.usual_share_over_limit(state) < 0.6
     for _ in range(12):  # and then as much as ever
         state = evidence.record_scores(state, found._replace(surprise=scores), 0.5)
-    assert evidence.surprising(state) < 0.06
+    assert surprise.usual_share_over_limit(state) < 0.06

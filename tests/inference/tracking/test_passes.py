@@ -7,7 +7,7 @@ from tests.reference import em as twin
 
 from bayou import TopicTracker
 from bayou.inference.lda import arrays, documents, em, prior
-from bayou.inference.tracking import cvb0
+from bayou.inference.tracking import cvb0, expectations
 from bayou.inference.tracking import prior as tracking
 from bayou.run.shards import Workers
 
@@ -53,13 +53,14 @@ def test_a_pass_is_the_dense_one_sided_cvb0_under_its_priors():
 def learned(monkeypatch, n_threads=1, **constants):
     """A slice of some size, with other constants."""
     for name, value in constants.items():
-        monkeypatch.setattr(arrays if name == "LANES" else cvb0, name, value)
+        owner = {"LANES": arrays, "BLOCK": expectations}.get(name, cvb0)
+        monkeypatch.setattr(owner, name, value)
     rng = np.random.default_rng(5)
     X = csr_array(rng.poisson(0.6, (90, 40)).astype(np.float32))
     memory = rng.dirichlet(np.ones(40), 3).T.astype(np.float32)
     known = tracking.make_prior(memory, np.array([np.inf, 5.0, 50.0]), 0.2, np.arange(3) < 1)
     here = tracking.slice_documents(documents.pairs_of(X), 40)
-    how = tracking.TrackingSettings(ALPHA, 4, 0, "fast", True)
+    how = tracking.SliceSettings(ALPHA, 4, 0, "fast", True)
     with Workers(n_threads) as workers:
         return cvb0.infer(here, known, how, memory, 5, workers.each)
 
@@ -95,11 +96,13 @@ def test_blocks_have_the_same_sums_on_any_number_of_threads(monkeypatch):
 
 def test_blocks_of_documents_are_no_more_than_they_are_worth():
     indptr = np.arange(0, 400_001, 100)
-    assert cvb0._blocks(indptr, 1000).tolist()[::15] == [0, 3750]
-    assert len(cvb0._blocks(indptr, 1000)) == 17
-    assert cvb0._blocks(indptr, cvb0.MOST_CELLS).tolist() == [0, 4000], "their sums are large"
-    assert cvb0._blocks(indptr[:5], 10).tolist() == [0, 4]
-    assert cvb0._blocks(np.array([0, 400_000]), 10).tolist() == [0, 1], "one document"
+    assert expectations._blocks(indptr, 1000).tolist()[::15] == [0, 3750]
+    assert len(expectations._blocks(indptr, 1000)) == 17
+    assert expectations._blocks(indptr, expectations.MOST_CELLS).tolist() == [0, 4000], (
+        "their sums are large"
+    )
+    assert expectations._blocks(indptr[:5], 10).tolist() == [0, 4]
+    assert expectations._blocks(np.array([0, 400_000]), 10).tolist() == [0, 1], "one document"
 
 
 @pytest.mark.parametrize("begin", ["noise", "memory"])
@@ -107,11 +110,11 @@ def test_every_token_is_counted_once_and_terms_that_are_not_there_not_at_all(beg
     X, pairs, rng = slice_of()
     known = tracking.flat_prior(9, 3, 0.1) if begin == "noise" else priors(rng)
     rows = None if begin == "noise" else (known.rows / known.mass).astype(np.float32)
-    how = tracking.TrackingSettings(ALPHA, 3, 0, "fast", True)
+    how = tracking.SliceSettings(ALPHA, 3, 0, "fast", True)
     with Workers(1) as workers:
         gone = known.rows[4] - np.where(known.gain > 0, known.beta, 0.0)
         here, known, rows = cut(pairs, known, rows)
-        found, under = cvb0.best(here, known, how, rows, [5], workers.each)
+        found, under = cvb0.infer_first(here, known, how, rows, [5], workers.each)
         if rows is not None:
             later, _ = cvb0.infer(here, known, how, rows, 5, workers.each)
             np.testing.assert_allclose(later.doc_topic.sum(axis=1), X.sum(axis=1), rtol=1e-5)
@@ -130,7 +133,7 @@ def test_several_topics_that_know_nothing_become_different():
     known = tracking.flat_prior(9, 3, 0.1)
     begin = np.full((9, 3), 1 / 9, np.float32)
     with Workers(1) as workers:
-        how = tracking.TrackingSettings(ALPHA, 5, 0, "fast", False)
+        how = tracking.SliceSettings(ALPHA, 5, 0, "fast", False)
         found, _ = cvb0.infer(*cut(pairs, known, begin)[:2], how, begin[1:], 5, workers.each)
     gap = np.abs(found.term_topic[:, 0] - found.term_topic[:, 1]).sum()
     assert gap > 0.2 * X.sum() / 3

@@ -1,7 +1,6 @@
 """Priors, memories and tests of change, each by itself."""
 
 import tracemalloc
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ def test_strength_is_recovered_by_its_evidence(strength):
 
 
 def test_weight_is_the_share_of_memory():
-    strength = memory.weighted_strength(6000.0, 6, 0.2)
+    strength = memory.strength_of_weight(6000.0, 6, 0.2)
     assert strength == pytest.approx(250.0)
     assert strength / (strength + 1000.0) == pytest.approx(0.2)
 
@@ -100,8 +99,10 @@ def test_a_memory_is_worth_what_it_has_earned():
     drift = change.Drift(
         *(np.array(v) for v in ([0.02, 0.05, 0.3, np.nan], [0.02] * 4, [0.1] * 4, [0.1] * 4))
     )
-    state = SimpleNamespace(doubt=np.full(4, 1 / 4000), strength=77.0)
-    worth = evidence.memory_weights(state, SimpleNamespace(drift=drift), np.full(4, 1000.0))
+    state = slots.TrackerState(**dict.fromkeys(slots.TrackerState._fields))
+    state = state._replace(doubt=np.full(4, 1 / 4000), strength=77.0)
+    judged = evidence.SliceEvidence(**dict.fromkeys(evidence.SliceEvidence._fields))
+    worth = evidence.memory_weights(state, judged._replace(drift=drift), np.full(4, 1000.0))
     assert worth[0] == pytest.approx(4000.0), "no more divergence than a sample of 1000 has"
     assert worth[1] == pytest.approx(1000 * 0.02 / (0.02 / 4 + 0.05 - 0.025))
     assert worth[0] > worth[1] > worth[2] > 0
@@ -148,7 +149,7 @@ def test_burstiness_is_found(burst):
     q = rng.dirichlet(np.full(60, 0.3))
     tokens = documents(rng, 150, 30, q, burst)
     z = np.zeros(len(tokens.terms), np.uint16)
-    found = change.repeats(z, tokens, q[:, None].astype(np.float32))
+    found = change.count_repeats(z, tokens, q[:, None].astype(np.float32))
     assert found.times.sum() + found.n_once == found.lengths.sum() == 150 * 30
     assert change.burstiness(found) == pytest.approx(burst, rel=0.25)
 
@@ -166,7 +167,7 @@ def test_drift_expects_what_chance_does_and_sees_change():
             tokens = documents(rng, 60, 40, truth, 50.0)
             z = np.zeros(len(tokens.terms), np.uint16)
             memory = q[:, None].astype(np.float32)
-            found = change.repeats(z, tokens, memory)
+            found = change.count_repeats(z, tokens, memory)
             counts = np.bincount(tokens.terms, minlength=200)[:, None].astype(np.float32)
             counted = counts, np.arange(200, dtype=np.int32)
             gap = change.drift(
@@ -217,7 +218,7 @@ def test_parts_of_the_divergence_are_told_by_word():
 def test_emerging_terms_by_the_beta_binomial():
     docs = np.array([0, 2, 30, 12, 50])
     expected = np.array([0.1, 0.0, 0.0, 0.1, 0.5])
-    p = change.emerging(docs.astype(float), 100, expected, np.full(5, 200.0))
+    p = change.emergence_p(docs.astype(float), 100, expected, np.full(5, 200.0))
     assert p[0] == p[1] == 1.0, "terms of fewer than three documents are not judged"
     assert p[2] < 1e-10
     assert p[3] == pytest.approx(stats.betabinom.sf(11, 100, 20.5, 180.5))
@@ -234,7 +235,7 @@ def test_a_memory_is_worth_what_terms_like_it_show():
         rates = np.clip(often * np.exp(rng.normal(0.0, drift, 100)), 0.0, 1.0)
         rare = clusters * rng.binomial(300 // clusters, seldom)
         docs = np.concatenate([rng.binomial(300, rates), rare]).astype(float)
-        found = change.worth(docs, 300, expected, 2000.0)
+        found = change.memory_worth(docs, 300, expected, 2000.0)
         return found[0], found[-1]
 
     assert judged(0.0, 1) == (pytest.approx(2000.0, rel=0.5), 2000.0)
@@ -242,7 +243,7 @@ def test_a_memory_is_worth_what_terms_like_it_show():
     assert frequent < 100
     assert rare > 1000
     assert judged(0.0, 5)[1] < 300, "documents come in fives that have the same words"
-    few = change.worth(np.full(10, 3.0), 300, np.full(10, 0.01), 2000.0)
+    few = change.memory_worth(np.full(10, 3.0), 300, np.full(10, 0.01), 2000.0)
     assert (few == 2000.0).all(), "too few terms to tell"
 
 
@@ -257,7 +258,7 @@ def test_false_discoveries():
 def test_quantiles_of_what_stands_in_order():
     drawn = np.sort(np.random.default_rng(0).normal(size=(50, 3)), axis=0)
     for part in (0.0, 0.025, 0.5, 0.975, 1.0):
-        np.testing.assert_allclose(change.between(drawn, part), np.quantile(drawn, part, axis=0))
+        np.testing.assert_allclose(change.quantile(drawn, part), np.quantile(drawn, part, axis=0))
 
 
 def test_scores_are_judged_by_the_past():
@@ -305,7 +306,7 @@ def test_what_falls_at_a_rate_is_what_the_definition_says(seed):
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 def test_medians_and_quantiles_of_a_few(n):
     values = np.random.default_rng(n).normal(size=n)
-    assert change.middle(values) == pytest.approx(np.median(values))
+    assert change.median(values) == pytest.approx(np.median(values))
     for part in (0.0, 0.3, 0.95, 1.0):
         expected = np.quantile(values, part)
-        assert change.between(np.sort(values), part) == pytest.approx(expected)
+        assert change.quantile(np.sort(values), part) == pytest.approx(expected)

@@ -7,7 +7,7 @@ from tests.kernels.margin.test_tilted_sweep import f32, labels_of, words_of
 from tests.reference import lda, margin, margin_cases
 
 from bayou.inference.lda.documents import Tokens
-from bayou.inference.margin import gibbs as parts
+from bayou.inference.margin import setup
 from bayou.kernels import alias
 from bayou.kernels.margin import light_sweep
 
@@ -36,7 +36,7 @@ def test_each_proposal_leaves_the_target_as_it_is(seed):
 def run(z, corpus, labels, words, sweep, by_task, live=True, seen=None, n_steps=6):
     indptr, terms, rho, alpha, beta, n_terms = corpus
     n_docs = len(indptr) - 1
-    termptr, at = parts.index_terms(Tokens(indptr, terms), n_terms)
+    termptr, at = setup.index_terms(Tokens(indptr, terms), n_terms)
     prob, other = np.empty(len(alpha), np.float32), np.empty(len(alpha), np.int64)
     room = np.empty(len(alpha), np.int64), np.empty(len(alpha), np.int64)
     alias.build_alias_into(prob, other, np.array(alpha), *room)

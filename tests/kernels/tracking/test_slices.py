@@ -97,7 +97,7 @@ def test_leading_entries_are_those_of_a_stable_sort():
     rng = np.random.default_rng(3)
     rows = rng.integers(0, 6, (40, 5)).astype(np.float32)  # with many equals
     places, values = np.empty((5, 7), np.int64), np.empty((5, 7), np.float32)
-    slices.leading(places, values, rows)
+    slices.largest_into(places, values, rows)
     for k in range(5):
         order = np.argsort(-rows[:, k], kind="stable")[:7]
         assert places[k].tolist() == order.tolist()

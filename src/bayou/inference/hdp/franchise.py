@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayou.inference.hdp import concentration, tables
 from bayou.inference.lda import sampler
 from bayou.inference.lda.arrays import F32, F64, I64, U16
-from bayou.inference.lda.documents import TokenIndex, Tokens
+from bayou.inference.lda.documents import Pairs, TokenIndex, Tokens
 from bayou.kernels import draw
 from bayou.kernels.hdp import direct_sweep, franchise, split_merge
 from bayou.kernels.lda import fixed_sweep
@@ -33,7 +33,8 @@ class FranchiseData(NamedTuple):
     tokens: Tokens
     lengths: I64
     n_terms: int
-    starts: I64  # where each term's kept draws begin
+    starts: I64  # offsets of the stored draws of each term
+    pairs: Pairs | None = None  # counts before rounding, for a fast start
 
 
 class FranchisePrior(NamedTuple):
@@ -74,14 +75,16 @@ class FranchiseChain(NamedTuple):
     store: DrawStore
 
 
-def make_corpus(tokens: Tokens, n_terms: int, kind: str) -> FranchiseData:
-    """The tokens, and room for the draws that ``kind`` keeps for each term."""
+def make_corpus(
+    tokens: Tokens, n_terms: int, kind: str, pairs: Pairs | None = None
+) -> FranchiseData:
+    """The tokens, and the offsets of the draws that sampler ``kind`` stores for each term."""
     lengths = np.diff(tokens.indptr)
     starts = np.zeros(n_terms + 1, np.int64)
     if kind == "alias":
         often = np.bincount(tokens.terms, minlength=n_terms)
         np.cumsum(np.clip(2 * often, _LEAST_STOCK, _MOST_STOCK) * (often > 0), out=starts[1:])
-    return FranchiseData(tokens, lengths, n_terms, starts)
+    return FranchiseData(tokens, lengths, n_terms, starts, pairs)
 
 
 def stirling(chain: FranchiseChain, corpus: FranchiseData, discount: float) -> tuple[F64, F64]:

@@ -1,9 +1,10 @@
-"""Topics that are one: two whose words are better explained by a single topic become it.
+"""Births, deaths and merges of the topics of a stream after a mini-batch.
 
-With DM(n) the probability of counts under Dir(beta), topics integrated out, the Bayes factor of one topic
-against two is ln DM(n_j + n_k) - ln DM(n_j) - ln DM(n_k). It does not look at documents, to which fewer
-topics are always the simpler story: it is the cautious side of the joint density. Without it topics that are
-alike share a theme for ever, since nothing in a mini-batch tells them apart.
+Two topics are merged if a single topic explains their words better. With DM(n) the probability of counts
+under Dir(beta), topics integrated out, the log Bayes factor of one topic against two is
+ln DM(n_j + n_k) - ln DM(n_j) - ln DM(n_k). It ignores the documents, which always prefer fewer topics, so it
+is the conservative part of the joint density. Without merging, similar topics share a theme for ever, because
+no mini-batch separates them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
+from bayou.inference.hdp import root
 from bayou.inference.hdp.root import SPARE, TopicIds
 from bayou.inference.lda.arrays import F32, F64, I64
 from bayou.inference.lda.stream import StreamCounts
 
-# Cosine of square roots from which on a pair is looked at. On Daily Kos merging from 0.6 on costs 0.05 nats a
-# token of held-out text, from 0.8 on 0.02, from 0.9 on nothing; planted duplicates are above 0.9.
+# Least cosine of square roots of a pair that is tested. On Daily Kos merging from 0.6 on costs 0.05 nats per
+# token of held-out text, from 0.8 on 0.02, from 0.9 on nothing. Planted duplicates are above 0.9.
 ALIKE = 0.9
 
 
@@ -28,13 +30,13 @@ def evidence(counts: F64, beta: float) -> F64:
 
 
 def gain(counts: F64, beta: float) -> float:
-    """The logarithm of the Bayes factor of one topic for two columns of counts."""
+    """The log Bayes factor of one topic against two, for two columns of counts."""
     one = evidence(counts.sum(axis=1, keepdims=True), beta)
     return float(one[0] - evidence(counts, beta).sum())
 
 
 def pairs(raw: F32, live: I64) -> list[tuple[int, int]]:
-    """Pairs of live topics that are alike, each topic in one at most, the most alike first."""
+    """Pairs of similar live topics, each topic in at most one pair, the most similar first."""
     roots = np.sqrt(raw[:, live])
     roots /= np.maximum(np.linalg.norm(roots, axis=0), 1e-30)
     cosine = roots.T @ roots
@@ -49,9 +51,9 @@ def pairs(raw: F32, live: I64) -> list[tuple[int, int]]:
 
 
 def merge_topics(g: StreamCounts, tables: F64, names: TopicIds, live: I64, beta: float) -> TopicIds:
-    """The topics after merging; counts and tables change in place. Who has more tables keeps the name.
+    """The topics after merging; counts and tables change in place. The id with more tables stays.
 
-    What has become one may be one with a third: round after round, until nothing is.
+    A merged topic may be merged with a third: rounds are repeated until no pair is left.
     """
     ids = names.ids.copy()
     while len(live) > 1:
@@ -68,3 +70,31 @@ def merge_topics(g: StreamCounts, tables: F64, names: TopicIds, live: I64, beta:
             break
         ids[lost], live = SPARE, np.setdiff1d(live, lost)
     return TopicIds(ids, names.n_born, names.n_died + int((names.ids != ids).sum()))
+
+
+def settle_births(g: StreamCounts, tables: F64, topics: TopicIds) -> TopicIds:
+    """Truncation-free: births and deaths. Slots without a topic are cleared in place."""
+    topics, _ = root.settle_topics(topics, tables)
+    _clear(g, tables, np.flatnonzero(topics.ids == SPARE))
+    return topics
+
+
+def settle_slots(
+    g: StreamCounts, tables: F64, topics: TopicIds, beta: float, *, ripe: bool, merging: bool
+) -> TopicIds:
+    """Over a fixed number of slots: births, deaths and, if ``ripe``, small topics dropped and merges.
+
+    Slots of dead topics are cleared in place. A spare slot keeps its counts until its topic is born.
+    """
+    topics, dead = root.settle_topics(topics, tables)
+    if ripe:
+        topics, few = root.drop_small_topics(topics, tables)
+        dead = np.append(dead, few)
+    _clear(g, tables, dead)
+    if not (ripe and merging):
+        return topics
+    return merge_topics(g, tables, topics, root.living(topics, tables, g.topic), beta)
+
+
+def _clear(g: StreamCounts, tables: F64, slots: I64) -> None:
+    g.raw[:, slots], g.topic[slots], tables[slots] = 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Tokens of documents shared out among the documents' own labels, and sparse counts that gain them."""
+"""Sparse counts of terms in labels, and the tokens of documents shared out among their own labels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bayou.inference.lda.arrays import F32, F64, I32, I64, Each
 from bayou.inference.lda.documents import PairIndex, Pairs, index_pairs
 from bayou.kernels.labels import stream as kernels
 
-_DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document; 1000 would keep where it began
-_CELL = 20.0  # nanoseconds that an entry takes, about
+_DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document
+_CELL = 20.0  # approximate nanoseconds per entry
 
 
 class Cells(NamedTuple):
-    """A number for each (term, label) that has met: a CSR matrix as three plain arrays."""
+    """One number per (term, label) pair that occurred: a CSR matrix as three plain arrays."""
 
     ptr: I64  # terms + 1
     labels: I32  # increasing within a term
@@ -37,7 +37,7 @@ class LabelBatch(NamedTuple):
 
 
 class EntryLayout(NamedTuple):
-    """A batch and where its entries are, one for each (document, term, label of the document)."""
+    """A batch and its entries, one per (document, term, label of the document)."""
 
     batch: LabelBatch
     by_term: PairIndex
@@ -51,21 +51,20 @@ class EntryLayout(NamedTuple):
         return self.batch.label_ptr, self.batch.labels
 
     def empty(self) -> F32:
-        """A zero for each entry."""
+        """One zero per entry."""
         return np.zeros(self.entryptr[-1], np.float32)
 
 
 class SharingSettings(NamedTuple):
-    """How a document's tokens are shared out."""
+    """How the tokens of a document are shared out among its labels."""
 
-    prior: F32  # of each label; without entries where all of the document's are alike
-    sampled: bool
-    burn_in: int
-    n_samples: int
+    sampled: bool  # Gibbs sampling instead of expected tokens
+    burn_in: int = 0
+    n_samples: int = 1
 
 
 def no_cells(n_terms: int) -> Cells:
-    """Nothing has met."""
+    """No counts."""
     return Cells(np.zeros(n_terms + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
@@ -97,7 +96,7 @@ def lay_out(batch: LabelBatch, n_terms: int, n_labels: int) -> EntryLayout:
 
 
 def gather_entries(cells: Cells, lay: EntryLayout, each: Each) -> F32:
-    """What the cells of every entry hold."""
+    """The count n_vy of every entry's cell."""
     out, by_term, plain = lay.empty(), tuple(lay.by_term), tuple(cells)
 
     def work(lo: int, hi: int) -> None:
@@ -142,33 +141,36 @@ def weigh_entries(
 
 
 def share_tokens(
-    weight: F32, lay: EntryLayout, how: SharingSettings, keys: tuple[int, int], each: Each
+    weight: F32, lay: EntryLayout, prior: F32, p: SharingSettings, keys: tuple[int, int], each: Each
 ) -> tuple[F32, F32]:
-    """Tokens of each entry, expected or sampled; and the tokens of documents' labels in each kept sweep."""
+    """Tokens of each entry, expected or sampled; and tokens of documents' labels in each kept sweep.
+
+    ``prior`` has one number per label, or no entries where the labels of a document are equally likely.
+    """
     entry, pairs = lay.empty(), tuple(lay.batch.pairs)
-    held = np.zeros((how.n_samples if how.sampled else 0, len(lay.batch.labels)), np.float32)
-    n_passes = how.burn_in + how.n_samples
+    held = np.zeros((p.n_samples if p.sampled else 0, len(lay.batch.labels)), np.float32)
+    n_passes = p.burn_in + p.n_samples
 
     def greedy(lo: int, hi: int) -> None:
         kernels.share_docs(entry, pairs, lo, hi, weight, lay.own, lay.entryptr)
 
     def smooth(lo: int, hi: int) -> None:
         rate = (n_passes, _DOC_TAU, _DOC_KAPPA)
-        kernels.pass_docs(entry, pairs, lo, hi, weight, lay.own, lay.entryptr, how.prior, rate)
+        kernels.pass_docs(entry, pairs, lo, hi, weight, lay.own, lay.entryptr, prior, rate)
 
     def sample(lo: int, hi: int) -> None:
-        n_sweeps = (how.burn_in, how.n_samples)
+        n_sweeps = (p.burn_in, p.n_samples)
         kernels.sample_docs(
-            entry, held, pairs, lo, hi, weight, lay.own, lay.entryptr, how.prior, n_sweeps, keys
+            entry, held, pairs, lo, hi, weight, lay.own, lay.entryptr, prior, n_sweeps, keys
         )
 
-    work = sample if how.sampled else smooth if len(how.prior) else greedy
+    work = sample if p.sampled else smooth if len(prior) else greedy
     each(work, lay.batch.pairs.indptr, _CELL * (1 if work is greedy else 5 * n_passes))
     return entry, held
 
 
 def merge_entries(cells: Cells, entry: F32, lay: EntryLayout, gain: float, each: Each) -> Cells:
-    """The cells with ``gain`` times the batch's entries, those that met for the first time among them."""
+    """The cells plus ``gain`` times the entries of the batch; pairs that are new get a cell."""
     n_terms, by_term = len(cells.ptr) - 1, tuple(lay.by_term)
     slot = np.full(n_terms, -1, np.int64)
     slot[lay.by_term.terms] = np.arange(len(lay.by_term.terms))
@@ -208,7 +210,7 @@ def select_terms(cells: Cells, terms: I64) -> Cells:
 
 
 def move_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
-    """The cells of terms ``keep`` in that order, then ``n_new`` terms that have met no label."""
+    """The cells of terms ``keep`` in that order, then ``n_new`` terms without counts."""
     size = np.concatenate([np.diff(cells.ptr)[keep], np.zeros(n_new, np.int64)])
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
     begin = np.concatenate([cells.ptr[keep], np.zeros(n_new, np.int64)])

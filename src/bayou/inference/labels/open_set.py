@@ -1,25 +1,47 @@
-"""Labels that come, go, become one or several while a stream is learned from. Numbers are never given twice.
+"""Labels and terms of a stream that come and go: labels are added, removed, merged and split.
 
-Whatever is done, the counts of the labels that it is not about stay as they are: shares are of the tokens
-that are left, and the totals that shares stand for lose what has gone.
+Every operation keeps the counts of all other labels. Shares are rescaled to the tokens that are left, and the
+totals that shares stand for lose the tokens that are gone. Ids of labels are never used twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from bayou.inference.labels import cells as label_cells
-from bayou.inference.labels.state import LABELS, WORDS, LabelStreamState, birth_correction
+from bayou.inference.labels.state import LABELS, WORDS, LabelStreamState, birth_correction, factors
+from bayou.inference.lda import columns
 from bayou.inference.lda.arrays import F64, I64
 from bayou.kernels.rng import GOLDEN, LABEL_SPLIT, key, unit
+
+
+def add_labels(
+    state: LabelStreamState, fresh: I64, names: Mapping[int, Any] | None = None
+) -> LabelStreamState:
+    """Columns for the labels with ids ``fresh``; columns stay in order, see `sort_labels`."""
+    if not len(fresh):
+        return state
+    source = np.concatenate([np.arange(state.n_labels), np.full(len(fresh), -1)])
+    return sort_labels(arrange_labels(state, source, fresh), names)
+
+
+def sort_labels(state: LabelStreamState, names: Mapping[int, Any] | None) -> LabelStreamState:
+    """Columns in the order of ids, which is that of arrival; in the order of ``names`` if given."""
+    by = state.ids if names is None else [names[i] for i in state.ids.tolist()]
+    order = np.argsort(by)
+    same = (order == np.arange(len(order))).all()
+    return state if same else arrange_labels(state, order)
 
 
 def arrange_labels(
     state: LabelStreamState, source: I64, fresh: I64 | None = None
 ) -> LabelStreamState:
-    """Labels in another order, label i having been label ``source[i]``; -1 is a label that is new.
+    """Columns in another order: column i was column ``source[i]``, or is new where that is -1.
 
-    ``fresh`` are the numbers of the new ones, by default those that come next.
+    ``fresh`` are the ids of the new ones. Default: the next ids.
     """
     known = source >= 0
     if fresh is None:
@@ -50,7 +72,7 @@ def _move_values(values: F64, source: I64, fresh: float) -> F64:
 
 
 def remove_labels(state: LabelStreamState, gone: I64) -> LabelStreamState:
-    """Without some labels: their tokens and label tokens leave the totals [C_w, C_l]."""
+    """The state without some labels; their tokens and label tokens leave the totals [C_w, C_l]."""
     keep = np.setdiff1d(np.arange(state.n_labels), gone)
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
     rest = np.array([_rest(words, keep), _rest(state.shares, keep), 1.0])
@@ -58,13 +80,13 @@ def remove_labels(state: LabelStreamState, gone: I64) -> LabelStreamState:
 
 
 def _rest(shares: F64, keep: I64) -> float:
-    """Share of the labels that stay; 1 where there is nothing to rescale."""
+    """Share of the labels that stay; 1 if there is nothing to rescale."""
     rest = float(shares[keep].sum() / max(shares.sum(), 1e-300))
     return rest if rest > 0.0 else 1.0
 
 
 def rescale_rest(state: LabelStreamState, rest: F64) -> LabelStreamState:
-    """Shares of what is left, and totals as much smaller: their products stay."""
+    """Shares of the tokens that are left, and smaller totals, so that their products stay."""
     return state._replace(
         scale=state.scale / rest[WORDS], doubt=state.doubt / rest,
         lengths=state.lengths * rest[:2], shares=state.shares / rest[LABELS],
@@ -73,10 +95,10 @@ def rescale_rest(state: LabelStreamState, rest: F64) -> LabelStreamState:
 
 
 def merge_labels(state: LabelStreamState, parts: I64, fresh: bool) -> LabelStreamState:
-    """Several labels become the first of them, with all that was counted; ``fresh``: under a new number."""
+    """Several labels become the first of them, with the counts of all; ``fresh`` gives it a new id."""
     first, others, left = int(parts[0]), parts[1:], state.left.copy()
     words = state.scale * label_cells.column_totals(state.cells, state.n_labels)
-    tilt = np.ones((2, state.n_labels))  # labels of different age have different corrections
+    tilt = np.ones((2, state.n_labels))  # labels of different ages have different corrections
     for row, mass in ((WORDS, words), (LABELS, state.shares)):
         left[row, first] = _joint_remainder(state.left[row, parts], mass[parts])
         tilt[row, parts] = birth_correction(state.left[row, parts]) / birth_correction(
@@ -99,7 +121,7 @@ def merge_labels(state: LabelStreamState, parts: I64, fresh: bool) -> LabelStrea
 
 
 def _joint_remainder(left: F64, mass: F64) -> float:
-    """What is left such that the corrected counts add up: sum m / (1 - left) over the parts."""
+    """The value of `left` for which corrected counts add up: sum m / (1 - left) over the parts."""
     corrected = float((birth_correction(left) * mass).sum())
     return 1.0 - float(mass.sum()) / corrected if corrected > 0.0 else float(left.min())
 
@@ -114,16 +136,16 @@ def _add_parts(values: F64, parts: I64) -> F64:
 def split_label(
     state: LabelStreamState, label: int, n_parts: int, noise: float, seed: int
 ) -> LabelStreamState:
-    """One label becomes several that stand behind the others and share its counts, by nearly equal parts.
+    """One label becomes several, behind the other labels, that share its counts nearly equally.
 
-    Every cell of part i gets (1 + e_i) / sum_j (1 + e_j) of the count, e uniform between -noise and noise:
-    without noise no document could tell the parts apart.
+    Every cell of part i gets (1 + e_i) / sum_j (1 + e_j) of the count, e uniform between -noise and noise.
+    Without noise the parts would stay equal.
     """
     n, fresh = state.n_labels, state.next_id + np.arange(n_parts)
     cells = state.cells
     rows = np.repeat(np.arange(len(cells.ptr) - 1), np.diff(cells.ptr))
     mine = np.flatnonzero(cells.labels == label)
-    parts = _uneven(rows[mine], fresh, noise, seed)
+    parts = _draw_shares(rows[mine], fresh, noise, seed)
     grown = arrange_labels(state, np.concatenate([np.arange(n), np.full(n_parts, -1)]))
     labels = np.concatenate([cells.labels, *(np.full(len(mine), n + i) for i in range(n_parts))])
     values = np.concatenate([cells.raw, *(cells.raw[mine] * parts[:, i] for i in range(n_parts))])
@@ -145,12 +167,42 @@ def split_label(
     return arrange_labels(out, whole)
 
 
-def _uneven(items: I64, ids: I64, noise: float, seed: int) -> F64:
-    """Shares of every item, nearly equal and adding up to one (items x parts), by keys of their own."""
+def _draw_shares(items: I64, ids: I64, noise: float, seed: int) -> F64:
+    """Nearly equal shares of every item, which sum to one (items x parts)."""
     out = np.empty((len(items), len(ids)))
-    for i, number in enumerate(ids.tolist()):
-        at = np.uint64(key(seed, LABEL_SPLIT, number, 0))
+    for i, part in enumerate(ids.tolist()):
+        at = np.uint64(key(seed, LABEL_SPLIT, part, 0))
         with np.errstate(over="ignore"):
             out[:, i] = [unit(at + np.uint64(v + 1) * GOLDEN) for v in items.tolist()]
     out = 1.0 + noise * (2.0 * out - 1.0)
     return np.asarray(out / out.sum(axis=1, keepdims=True), np.float64)
+
+
+# -- terms -------------------------------------------------------------------------------------
+
+
+def dropped_tokens(state: LabelStreamState, keep: I64, n_docs: float | None) -> float:
+    """Tokens of the terms that are not in ``keep``."""
+    shares = _shares_of(state, columns.others(keep, state.n_terms))
+    return float((factors(state, WORDS, n_docs) * shares).sum())
+
+
+def _shares_of(state: LabelStreamState, terms: I64) -> F64:
+    """Share of all tokens that some terms have in each label."""
+    some = label_cells.move_terms(state.cells, terms, 0)
+    return state.scale * label_cells.column_totals(some, state.n_labels)
+
+
+def move_terms(state: LabelStreamState, keep: I64, n_new: int) -> tuple[LabelStreamState, float]:
+    """Terms ``keep``, then ``n_new`` without counts; and the tokens of the other terms."""
+    tokens = dropped_tokens(state, keep, None)
+    before = state.scale * label_cells.column_totals(state.cells, state.n_labels)
+    gone = columns.others(keep, state.n_terms)
+    left = float((before - _shares_of(state, gone)).sum())
+    cells = label_cells.move_terms(state.cells, keep, n_new)
+    if np.diff(state.cell_ptr)[gone].any() and len(cells.raw) and left > 0.0:
+        state = rescale_rest(state, np.array([left / before.sum(), 1.0, 1.0]))
+    sizes = state.sizes
+    if sizes.shape[1]:
+        sizes = np.ascontiguousarray(columns.move_rows(sizes.T, keep, n_new).T)
+    return state.with_cells(cells, state.scale)._replace(sizes=sizes), tokens

@@ -1,7 +1,7 @@
-"""What a stream shows about scores: documents are scored before they are learned, and the scores are tallied.
+"""Progressive validation: some documents are scored before they are learned, and the scores are tallied.
 
-Tallied are logarithms of shares of labels, in bins, of all labels and of those that documents had. From the
-tally follow a threshold, probabilities and, where topics over labels have a say of their own, how much.
+The tally counts ln(share) in bins, of all labels and of the true ones. It gives a threshold, probabilities
+and, in models with topics over labels, the mixture of scores.
 """
 
 from __future__ import annotations
@@ -11,33 +11,47 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayou.inference.lda.arrays import F64
+from bayou.inference.labels import scores
+from bayou.inference.lda.arrays import F64, Each
+from bayou.results.label_posterior import LabelPosterior
 from bayou.results.label_response import sigmoid_of_bins
 
 BINS = 400
-LEAST = 1e-12  # share whose logarithm is the lowest bin
-MEMORY = 2000.0  # documents that a tally remembers, about
+LEAST = 1e-12  # share of the lowest bin
+MEMORY = 2000.0  # documents that the tally stands for, approximately
 _EDGES = -np.arange(BINS + 1) / BINS * -np.log(LEAST)
 _MIDDLE = 0.5 * (_EDGES[1:] + _EDGES[:-1])
-_STEP = 0.5  # of the regression of the number of labels
+_STEP = 0.5  # learning rate of the regression of the number of labels
 
 
 class TallyChoice(NamedTuple):
     """What follows from a tally."""
 
-    mixture: int  # which of the mixtures ranks labels best
+    mixture: int  # the one that ranks labels best
     threshold: float
     slope: float
     offset: float
 
 
-def start(n_mixtures: int) -> F64:
-    """Nothing tallied."""
+def empty_tally(n_mixtures: int) -> F64:
+    """No scores."""
     return np.zeros((n_mixtures, 2, BINS))
 
 
+def tally_scores(
+    tally: F64, mixes: F64, post: LabelPosterior, counts: csr_array, truth: csr_array, each: Each
+) -> F64:
+    """The tally with the scores of documents, under every mixture."""
+    pairs = scores.pairs_with_labels(counts, post)
+    found = scores.infer(post, pairs, each)
+    for i, mix in enumerate(mixes):
+        shares = scores.label_shares(post.with_mix(float(mix)), found)
+        tally = update_tally(tally, i, shares, truth)
+    return tally
+
+
 def update_tally(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64:
-    """The tally with documents of which all labels are known; older ones fade."""
+    """The tally with documents whose labels are all known; the weight of older ones decays."""
     place = np.log(np.maximum(shares, LEAST)) / np.log(LEAST) * BINS
     place = np.minimum(place.astype(np.int64), BINS - 1)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
@@ -51,8 +65,7 @@ def update_tally(tally: F64, mixture: int, shares: F64, truth: csr_array) -> F64
 def choose_from_tally(tally: F64, n_each: float) -> TallyChoice:
     """The best mixture, the threshold of the largest micro-F1, and the sigmoid of the largest likelihood.
 
-    ``n_each`` is the mean number of labels: before anything is tallied, a label is given where its share is
-    above half of an even part.
+    ``n_each`` is the mean number of labels. With an empty tally the threshold is half of an even share.
     """
     if not tally.any():
         return TallyChoice(0, 0.5 / max(n_each, 1.0), 1.0, 0.0)
@@ -65,7 +78,7 @@ def choose_from_tally(tally: F64, n_each: float) -> TallyChoice:
 
 
 def _auc(every: F64, yes: F64) -> float:
-    """Area under the curve of the tally, bins from the best score to the worst; ties count half."""
+    """Area under the ROC curve of the tally, bins from the best score to the worst; ties count half."""
     no = every - yes
     total = yes.sum() * no.sum()
     below = no.sum() - np.cumsum(no)
@@ -75,8 +88,8 @@ def _auc(every: F64, yes: F64) -> float:
 def update_size_weights(sizes: F64, mean: float, counts: csr_array, n_each: F64) -> F64:
     """Weights of terms for the number of labels after more documents: least squares by AdaGrad.
 
-    ``sizes`` holds weights and sums of squared gradients (2 x terms); ``mean`` is the number of labels of a
-    document so far.
+    ``sizes`` holds weights and sums of squared gradients (2 x terms); ``mean`` is the mean number of labels
+    of the documents so far.
     """
     out = sizes.copy()
     weight, squares = out[0], out[1]

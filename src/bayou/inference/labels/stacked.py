@@ -54,7 +54,7 @@ def sweep(
     return chain._replace(topics=g, labels=h)
 
 
-def links(chain: StackedChain) -> F64:
+def link_rows(chain: StackedChain) -> F64:
     """phi'_ky = (n_ky + c1 h_y) / (n_k + c1), topics x labels."""
     h = chain.labels
     found = (chain.label_topic.astype(np.float64) + h.mass[:, None]) / (chain.topic + h.below)

@@ -1,22 +1,27 @@
-"""What is known of labels on a stream: shares of tokens, what they stand for, and whether a file's can be.
+"""State and settings that online label models share, and the counts that follow from a state.
 
-Kept are shares of all tokens, which add up to one, and beside them how many tokens C they stand for; so the
-mass of N is C whatever has come and gone. Words (layer 1) and labels (layer 2) are two streams of tokens with
-totals of their own: C_w and |M|_w, C_l and |M|_l.
+The state holds shares of all tokens, which sum to one, and the number of tokens C that they stand for. So the
+mass of N is C, however many terms and labels have come and gone. Words (lower level) and labels (upper level)
+are two streams of tokens with totals of their own: C_w and |M|_w, C_l and |M|_l.
 
-A label that comes later has been blended in for fewer steps than the others. What is left of the time before
-it, prod (1 - rho_t) since then, is kept for each label, and counts are divided by what is missing.
+A label that comes later has been blended in for fewer steps than the others. For each label the state keeps
+the weight of the time before it, prod (1 - rho_t) since then, and counts are divided by the rest.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from bayou.data.schema import Array, Number
 from bayou.inference.labels import cells as label_cells
 from bayou.inference.labels.cells import Cells, SharingSettings
+from bayou.inference.labels.progress import empty_tally
 from bayou.inference.lda.arrays import F32, F64, I32, I64
+from bayou.results.label_posterior import SCORES, LabelPosterior
 
 WORDS, LABELS, DOCS = 0, 1, 2  # the three totals of a stream
 
@@ -26,24 +31,24 @@ class LabelStreamState(NamedTuple):
 
     step: int  # mini-batches with labels so far
     n_seen: int  # documents so far
-    cell_ptr: I64  # terms + 1
-    cell_labels: I32  # of each cell, increasing within a term
-    raw: F32  # share of all tokens / scale, of each cell
-    scale: float
-    ids: I64  # one a label, never given twice
+    cell_ptr: Annotated[I64, Array("terms+1", offsets="cells")]
+    cell_labels: Annotated[I32, Array("cells", below="labels")]  # increasing within a term
+    raw: Annotated[F32, Array("cells")]  # share of all tokens / scale
+    scale: Annotated[float, Number(gt=0.0)]
+    ids: Annotated[I64, Array("labels", distinct=True)]  # never used twice
     next_id: int
-    left: F64  # 2 x labels: prod (1 - rho) of words and of labels since the label came
-    doubt: F64  # 3: one over the words, labels and documents that shares stand for
-    lengths: F64  # 2: words and labels of a document that has labels, on average
-    shares: F64  # of all label tokens, one a label
-    topics: F64  # chains x labels x topics: shares of all label tokens
-    tables: F64  # tables a document, one a label; without entries where no root is learned
-    scored: F64  # mixtures x 2 x bins: logarithms of shares of labels, of all and of those that were true
-    sizes: F64  # 2 x terms: weights for the number of labels, and how far they moved; or without columns
+    left: Annotated[F64, Array(2, "labels", le=1.0)]  # words and labels: prod (1 - rho) since birth
+    doubt: Annotated[F64, Array(3)]  # 1 / (words, labels and documents that shares stand for)
+    lengths: Annotated[F64, Array(2)]  # mean words and labels of a labelled document
+    shares: Annotated[F64, Array("labels")]  # of all label tokens
+    topics: Annotated[F64, Array("chains", "labels", "topics")]  # shares of all label tokens
+    tables: Annotated[F64, Array(("labels", 0))]  # per document; empty where no root is learned
+    scored: Annotated[F64, Array("mixes", 2, "bins")]  # ln(share) of all labels and of true labels
+    sizes: Annotated[F64, Array(2, ("terms", 0), ge=None)]  # regression of the number of labels
 
     @property
     def cells(self) -> Cells:
-        """Shares of tokens by term and label, over `scale`."""
+        """Shares of tokens by term and label, divided by `scale`."""
         return Cells(self.cell_ptr, self.cell_labels, self.raw)
 
     @property
@@ -51,46 +56,79 @@ class LabelStreamState(NamedTuple):
         """Number of labels."""
         return len(self.ids)
 
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self.cell_ptr) - 1
+
     def with_cells(self, cells: Cells, scale: float) -> LabelStreamState:
-        """The same with other cells."""
+        """The same state with other cells."""
         return self._replace(
             cell_ptr=cells.ptr, cell_labels=cells.labels, raw=cells.raw, scale=float(scale)
         )
 
 
 class LabelStreamSettings(NamedTuple):
-    """The settings of a step."""
+    """The parameters of one run of an online label model. Defaults: no topics over labels, no root."""
 
-    beta: float
-    link_beta: float  # of a topic's labels
-    alpha: F64  # of a document's topics over labels
-    local: SharingSettings  # of a document's tokens; its prior is made of `prior` and `root`
-    prior: float | None  # of each label of a document while training; None where all are alike
-    root: tuple[float, float] | None  # b1 and b0 where that prior is a learned one
-    n_rounds: int
-    n_label_rounds: int
-    rate: tuple[float, float, float]  # s, tau, kappa
+    # the stream
+    batch_size: int
+    rate: tuple[float, float, float]  # step sizes: s, tau, kappa
     n_docs: float | None  # documents that shares stand for; None: as many as the steps remember
+    # terms of labels
+    beta: float
+    sharing: SharingSettings  # how the tokens of a document are shared out among its labels
+    n_rounds: int
+    # labels of documents
+    greedy: bool = True  # take the labels of a training document as equally likely
+    label_prior: float = 1.0  # of each label in training, otherwise
+    concentration: float = 1.0  # b1 and b0 of a learned prior of labels
+    root_concentration: float = 1.0
+    # topics over labels
+    alpha: F64 = np.zeros(0)  # of a document's topics
+    link_beta: float = 1.0  # of a topic's labels
+    n_label_rounds: int = 1
+    n_chains: int = 1
+    # scores of new documents
+    new_alpha: float | None = None  # prior of each label; None is 30 / number of labels
+    frequency_weight: float = 0.0  # tokens that label frequencies add to this prior
+    score: str = SCORES[0]
+    strength: float = -1.0
+    mixes: F64 = np.zeros(1)  # parts of the score that topics may have; the best one is used
+    validation_share: float = 0.1
+    by_size: bool = False  # whether a regression gives the number of labels per document
+    # the label set
+    names: Mapping[int, Any] = {}  # by id
+    multi_label: bool = True
+
+    @property
+    def phase(self) -> str:
+        """What progress reports call a step."""
+        return "stream"
 
 
-def start(n_terms: int, n_topics: int, n_chains: int) -> LabelStreamState:
-    """Nothing known, and no label."""
-    cells = label_cells.no_cells(n_terms)
+def start(n_terms: int, p: LabelStreamSettings) -> LabelStreamState:
+    """The state before the first document: no label, no counts."""
     return LabelStreamState(
-        0, 0, *cells, 1.0, np.zeros(0, np.int64), 0, np.ones((2, 0)), np.zeros(3), np.zeros(2),
-        np.zeros(0), np.zeros((n_chains, 0, n_topics)), np.zeros(0), np.zeros((0, 2, 0)),
-        np.zeros((2, 0)),
+        0, 0, *label_cells.no_cells(n_terms), 1.0, np.zeros(0, np.int64), 0, np.ones((2, 0)),
+        np.zeros(3), np.zeros(2), np.zeros(0), np.zeros((p.n_chains, 0, len(p.alpha))), np.zeros(0),
+        empty_tally(len(p.mixes)), np.zeros((2, n_terms if p.by_size else 0)),
     )  # fmt: skip
 
 
-def step_size(step: int, rate: tuple[float, float, float]) -> float:
-    """rho_t = s (tau + t)^-kappa, and 1, 1/2, 1/3 .. before: nothing random is ever blended in."""
-    s, tau, kappa = rate
-    return float(min(1.0, max(1.0 / step, s * (tau + step) ** -kappa)))
+def has_settings(state: LabelStreamState, p: LabelStreamSettings) -> bool:
+    """Whether a state was made with these topics, chains, mixtures and rule."""
+    wanted = (p.n_chains, state.n_labels, len(p.alpha))
+    n_sizes = state.n_terms if p.by_size else 0
+    return (
+        state.topics.shape == wanted
+        and state.sizes.shape[1] == n_sizes
+        and len(state.scored) == len(p.mixes)
+    )
 
 
 def birth_correction(left: F64) -> F64:
-    """What counts of labels are multiplied by: 1 / (1 - prod (1 - rho)); 1 where nothing came."""
+    """Factor of the counts of labels: 1 / (1 - prod (1 - rho)); 1 where nothing was learned."""
     gone = 1.0 - left
     return np.divide(1.0, gone, out=np.ones_like(gone), where=gone > 0.0)
 
@@ -103,61 +141,40 @@ def totals(state: LabelStreamState, n_docs: float | None) -> F64:
 
 
 def factors(state: LabelStreamState, which: int, n_docs: float | None) -> F64:
-    """From shares to counts, one a label: C times the correction by birth."""
+    """From shares to counts, one factor per label: C times the correction for late labels."""
     return np.asarray(
         totals(state, n_docs)[which] * birth_correction(state.left[which]), np.float64
     )
 
 
-def root_of(state: LabelStreamState, how: LabelStreamSettings) -> F64:
+def root(state: LabelStreamState, p: LabelStreamSettings) -> F64:
     """g_y = (M_y + b0 / L) / (M + b0), M_y the expected tables of the label in all documents."""
-    b0 = how.root[1] if how.root is not None else 1.0
-    mass = totals(state, how.n_docs)[DOCS] * birth_correction(state.left[WORDS]) * state.tables
+    b0 = p.root_concentration
+    mass = totals(state, p.n_docs)[DOCS] * birth_correction(state.left[WORDS]) * state.tables
     return np.asarray((mass + b0 / len(mass)) / (mass.sum() + b0), np.float64)
 
 
-def label_prior(state: LabelStreamState, how: LabelStreamSettings) -> F64:
-    """Prior of each label in a document while training; without entries where all are alike."""
-    if how.prior is None:
-        return np.zeros(0)
-    return np.full(state.n_labels, how.prior) if how.root is None else table_mass(state, how)
+def freeze(
+    state: LabelStreamState, p: LabelStreamSettings, alpha: F64, terms: I64 | None, vocabulary: Any
+) -> LabelPosterior:
+    """The counts of both levels as a posterior with the prior ``alpha`` of labels in a new document.
 
-
-def table_mass(state: LabelStreamState, how: LabelStreamSettings) -> F64:
-    """b1 g_y: how many tokens of a label open a table of their own."""
-    return (how.root[0] if how.root is not None else 1.0) * root_of(state, how)
-
-
-def sound(state: LabelStreamState) -> bool:
-    """Whether what was read has the shapes and the numbers that kernels rely on."""
-    whole = (state.step, state.n_seen, state.next_id)
-    if not all(type(n) is int and n >= 0 for n in whole) or type(state.scale) is not float:
-        return False
-    kinds = {"cell_ptr": np.int64, "cell_labels": np.int32, "raw": np.float32, "ids": np.int64}
-    others = ("left", "doubt", "lengths", "shares", "topics", "tables", "scored", "sizes")
-    for name, dtype in {**kinds, **dict.fromkeys(others, np.float64)}.items():
-        array = getattr(state, name)
-        if not isinstance(array, np.ndarray) or array.dtype != dtype:
-            return False
-        if not np.isfinite(array).all() or (name != "sizes" and (array < 0).any()):
-            return False
-    return 0.0 < state.scale < np.inf and _fits(state)
-
-
-def _fits(state: LabelStreamState) -> bool:
-    n, ptr, labels = len(np.atleast_1d(state.ids)), state.cell_ptr, state.cell_labels
-    shapes = {
-        "ids": (n,), "left": (2, n), "doubt": (3,), "lengths": (2,), "shares": (n,),
-        "raw": labels.shape,
-    }  # fmt: skip
-    if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
-        return False
-    if ptr.ndim != 1 or labels.ndim != 1 or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != len(labels):
-        return False
-    if (np.diff(ptr) < 0).any() or (len(labels) and labels.max() >= n) or (state.left > 1).any():
-        return False
-    if state.topics.ndim != 3 or state.topics.shape[1] != n or len(state.tables) not in (0, n):
-        return False
-    distinct = len(np.unique(state.ids)) == n and state.ids.max(initial=-1) < state.next_id
-    sizes = state.sizes.ndim == 2 and state.sizes.shape[1] in (0, len(ptr) - 1)
-    return bool(n and distinct and sizes and state.scored.ndim == 3 and len(state.sizes) == 2)
+    With ``terms`` only those have counts; totals of labels are those of all terms.
+    """
+    cells = state.cells if terms is None else label_cells.select_terms(state.cells, terms)
+    factor = factors(state, WORDS, p.n_docs)
+    tokens = state.scale * label_cells.column_totals(state.cells, state.n_labels) * factor
+    counts = (cells.raw * (state.scale * factor)[cells.labels]).astype(np.float32)
+    shares = factors(state, LABELS, p.n_docs)
+    links = np.zeros((0, state.n_labels))
+    if len(p.alpha):
+        mass = shares[:, None] * state.topics + p.link_beta
+        links = (mass / mass.sum(axis=1, keepdims=True)).transpose(0, 2, 1)
+        links = links.reshape(-1, state.n_labels)
+    return LabelPosterior(
+        term_label=csr_array((counts, cells.labels, cells.ptr), (state.n_terms, state.n_labels)),
+        beta=np.full(state.n_labels, p.beta), alpha=alpha, n_labels=state.n_labels,
+        label_docs=shares * state.shares, links=np.ascontiguousarray(links), link_alpha=p.alpha,
+        n_members=len(state.topics), strength=p.strength, score=p.score, vocabulary=vocabulary,
+        tokens=tokens,
+    )  # fmt: skip

@@ -1,70 +1,64 @@
-"""The run of labelled LDA, by Gibbs sampling or CVB0: priors, given terms, sweeps, expected counts."""
+"""Labelled LDA, the lower level of every label model: priors, given terms, sweeps, expected counts.
+
+    p(z_dn = y | rest) ~ 1[y in Y_d] (n_vy + beta) / (n_y + V beta) (n_dy + alpha_y)
+
+Two inferences: Gibbs sampling draws z, CVB0 iterates the probabilities gamma of all labels of a document.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayou.data.checks import check_averaged_sweeps, number, one_of, optional, whole
 from bayou.data.errors import DataError
+from bayou.data.schema import Array
 from bayou.inference.labels import assignments
+from bayou.inference.labels.assignments import LabelChain, LabelData, LabelPrior, SoftAssignments
 from bayou.inference.lda.arrays import F32, F64, I32, Each
 from bayou.kernels.rng import MEMBER, key
 
 INFERENCES = ("cvb0", "gibbs")
-MOVED = 1e-3  # of a token's probability, on average, below which CVB0 has arrived
 PRIORS = ("frequency", "flat")  # of the labels of new documents
+MOVED = 1e-3  # mean probability per token that a step of CVB0 moves, below which it has converged
 MASS = 30.0  # tokens that a flat prior of labels is worth
 
 
 class LabelTrainingState(NamedTuple):
-    """What the next sweep needs: labels drawn, or their probabilities."""
+    """What the next sweep needs: drawn labels (Gibbs), or their probabilities (CVB0)."""
 
     step: int
-    z: I32  # chains x tokens
-    kept: F32  # chains x cells
-    share: F32  # gamma, of CVB0
-    moved: float  # how much of a token's probability the last step of CVB0 moved, on average
+    z: Annotated[I32, Array(("chains", 0), ("tokens", 0), below="places")]  # place in Y_d
+    kept: Annotated[F32, Array(("chains", 0), ("cells", 0))]  # sum of expected counts
+    share: Annotated[F32, Array(("entries", 0))]  # gamma of CVB0
+    moved: float  # mean probability per token that the last step of CVB0 moved
 
 
-Below = Any  # a state with the fields of `LabelTrainingState`, and perhaps others
-S = TypeVar("S", bound=Below)
+Lower = Any  # a state with the fields of `LabelTrainingState`, and perhaps others
+S = TypeVar("S", bound=Lower)
 
 
 class LabelCounts(NamedTuple):
-    """What follows from a state: counts that sweeps keep up to date."""
+    """Counts that follow from a state; sweeps keep them up to date."""
 
-    chains: tuple[assignments.LabelChain, ...]
-    soft: assignments.SoftAssignments | None
-
-
-def check(p: SimpleNamespace) -> None:
-    """The parameters of a labelled model."""
-    for name in ("n_sweeps", "n_kept", "n_chains"):
-        whole(name, getattr(p, name), 1)
-    number("beta", p.beta, 1e-30)
-    optional("alpha", p.alpha, 1e-30)
-    optional("max_time", p.max_time, 1e-30)
-    if p.n_threads not in (None, -1):
-        whole("n_threads", p.n_threads, 1)
-    one_of("inference", p.inference, INFERENCES)
-    if p.inference == "gibbs":
-        check_averaged_sweeps(p)
+    chains: tuple[LabelChain, ...]  # of Gibbs sampling
+    soft: SoftAssignments | None  # of CVB0
 
 
-def priors(
-    n_terms: int, n_columns: int, p: SimpleNamespace, *, boost: float, greedy: bool
-) -> assignments.LabelPrior:
-    """The same for every label."""
-    alpha = MASS / n_columns if p.alpha is None else float(p.alpha)
-    return assignments.LabelPrior(
-        beta=np.full(n_columns, float(p.beta)),
-        vbeta=np.full(n_columns, float(p.beta) * n_terms),
+# -- priors ------------------------------------------------------------------------------------
+
+
+def label_prior(
+    n_terms: int, n_columns: int, alpha: float | None, beta: float, *, boost: float = 0.0, greedy: bool
+) -> LabelPrior:  # fmt: skip
+    """The same prior for every label; alpha None is `MASS` divided by the number of columns."""
+    alpha = MASS / n_columns if alpha is None else float(alpha)
+    return LabelPrior(
+        beta=np.full(n_columns, float(beta)),
+        vbeta=np.full(n_columns, float(beta) * n_terms),
         gain=np.ones(n_columns),
         alpha=np.full(n_columns, alpha),
         boost=boost,
@@ -72,24 +66,19 @@ def priors(
     )
 
 
-def check_prior(p: SimpleNamespace) -> None:
-    """The parameters of the prior that new documents have."""
-    one_of("prior", p.prior, PRIORS)
-    number("eta", p.eta, 0.0)
-
-
-def label_prior(alpha: F64, found: F64, p: Any) -> F64:
-    """Prior of labels in a new document: alpha and, if asked for, `eta` tokens as frequent labels are."""
-    if p.prior == "flat" or not found.sum() > 0.0:
+def add_frequencies(alpha: F64, frequency: F64, weight: float) -> F64:
+    """Prior of labels in a new document: alpha plus ``weight`` tokens, shared out by label frequency."""
+    if not frequency.sum() > 0.0:
         return alpha.copy()
-    more = p.eta * found / found.sum()
-    return np.asarray(np.concatenate([alpha[: len(found)] + more, alpha[len(found) :]]), np.float64)
+    more = weight * frequency / frequency.sum()
+    n_labels = len(frequency)  # free topics follow the labels
+    return np.asarray(np.concatenate([alpha[:n_labels] + more, alpha[n_labels:]]), np.float64)
 
 
 def label_term_matrix(
     given: Any, classes: NDArray[Any], n_free: int, n_terms: int
 ) -> csr_array | None:
-    """Terms that labels keep, as (terms, columns); columns of given labels sum to one."""
+    """Given distributions over terms as a matrix (terms, columns) whose given columns sum to one."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -102,12 +91,8 @@ def label_term_matrix(
         if name not in place:
             raise DataError(f"given_terms has {name!r}, which no document has as a label")
         row = np.asarray(values, np.float64)
-        if (
-            row.shape != (n_terms,)
-            or not np.isfinite(row).all()
-            or (row < 0).any()
-            or not row.any()
-        ):
+        possible = row.shape == (n_terms,) and np.isfinite(row).all() and (row >= 0).all()
+        if not possible or not row.any():
             raise DataError(
                 f"given_terms[{name!r}] must be {n_terms} numbers, not negative and not all zero"
             )
@@ -115,8 +100,8 @@ def label_term_matrix(
     return csr_array(out)
 
 
-def fix_terms(prior: assignments.LabelPrior, given: csr_array | None) -> assignments.LabelPrior:
-    """Priors under which labels with given terms keep them: n_vy = phi_vy, no smoothing, no gain."""
+def fix_terms(prior: LabelPrior, given: csr_array | None) -> LabelPrior:
+    """A prior under which labels keep their given terms: n_vy = phi_vy, no smoothing, no gain."""
     if given is None:
         return prior
     known = np.zeros(len(prior.beta), bool)
@@ -128,21 +113,19 @@ def fix_terms(prior: assignments.LabelPrior, given: csr_array | None) -> assignm
     )
 
 
+# -- sweeps ------------------------------------------------------------------------------------
+
+
 def chain_seed(seed: int, chain: int) -> int:
     """The seed of one of several chains."""
     return int(key(seed, MEMBER, chain, 55)) & 0x7FFFFFFF
 
 
-def begin(
-    data: assignments.LabelData,
-    n_labels: int,
-    p: SimpleNamespace,
-    seed: int,
-    n_chains: int,
-    each: Each,
+def init(
+    data: LabelData, n_labels: int, inference: str, n_chains: int, seed: int, each: Each
 ) -> LabelTrainingState:
-    """Labels at random, or equally likely."""
-    if p.inference == "cvb0":
+    """Labels of tokens at random (Gibbs), or equally likely (CVB0)."""
+    if inference == "cvb0":
         none = np.zeros((0, 0))
         share = assignments.start_soft(data, n_labels, seed, each)
         return LabelTrainingState(0, none.astype(np.int32), none.astype(np.float32), share, 1.0)
@@ -151,56 +134,78 @@ def begin(
     return LabelTrainingState(0, z, kept, np.zeros(0, np.float32), 1.0)
 
 
-def counts_of(
-    state: Below, data: assignments.LabelData, prior: assignments.LabelPrior, each: Each
-) -> LabelCounts:
+def dims(data: LabelData, n_chains: int) -> dict[str, int]:
+    """Sizes that the arrays of a checkpoint must have."""
+    return {
+        "chains": n_chains,
+        "tokens": int(data.token_ptr[-1]),
+        "cells": len(data.cell_labels),
+        "entries": int(data.first[-1]),
+        "places": int(np.diff(data.label_ptr).max(initial=0)),
+        "labels": data.n_labels,
+    }
+
+
+def count(state: Lower, data: LabelData, prior: LabelPrior, each: Each) -> LabelCounts:
     """Counts from the labels of tokens, or from their probabilities."""
     if len(state.share) or not len(state.z):
         return LabelCounts((), assignments.soft_counts(state.share, data, prior, each))
-    pairs = zip(state.z, state.kept, strict=True)
-    return LabelCounts(
-        tuple(assignments.chain_counts(z, kept, data, prior) for z, kept in pairs), None
-    )
+    return LabelCounts(count_chains(state.z, state.kept, data, prior), None)
+
+
+def count_chains(z: I32, kept: F32, data: LabelData, prior: LabelPrior) -> tuple[LabelChain, ...]:
+    """Counts of every chain from its labels of tokens."""
+    each = zip(z, kept, strict=True)
+    return tuple(assignments.chain_counts(mine, sums, data, prior) for mine, sums in each)
 
 
 def sweep(
-    state: S,
-    counts: LabelCounts,
-    data: assignments.LabelData,
-    prior: assignments.LabelPrior,
-    p: SimpleNamespace,
-    seed: int,
+    state: S, counts: LabelCounts, data: LabelData, prior: LabelPrior, first_kept: int, seed: int,
     each: Each,
-) -> S:
-    """One sweep of all chains, each on its own, or one step of CVB0; in place."""
+) -> S:  # fmt: skip
+    """One step of CVB0, or one Gibbs sweep of every chain, in place.
+
+    Gibbs sweeps from ``first_kept`` on are averaged.
+    """
     if counts.soft is not None:
         moved = assignments.step_soft(counts.soft, data, prior, each)
         return cast(S, state._replace(step=state.step + 1, moved=moved))
-    keep = state.step >= p.n_sweeps - p.n_kept
+    keep = state.step >= first_kept
 
     def work(lo: int, hi: int) -> None:
         for c in range(lo, hi):
             assignments.draw(counts.chains[c], data, prior, chain_seed(seed, c), state.step, keep)
 
-    ends = np.arange(len(counts.chains) + 1, dtype=np.int64) * max(len(data.slots), 1)
-    each(work, ends, 10.0 * assignments.CELL_COST)
+    each_chain(work, len(counts.chains), data, each)
     return cast(S, state._replace(step=state.step + 1))
 
 
-def is_over(state: Below, p: SimpleNamespace) -> bool:
-    """Whether there is nothing more to do."""
-    return bool(state.step >= p.n_sweeps or state.moved < MOVED)
+def each_chain(work: Any, n_chains: int, data: LabelData, each: Each) -> None:
+    """Run ``work(lo, hi)`` for all chains, on several threads."""
+    ends = np.arange(n_chains + 1, dtype=np.int64) * max(len(data.slots), 1)
+    each(work, ends, 10.0 * assignments.CELL_COST)
+
+
+def is_done(state: Lower, n_sweeps: int) -> bool:
+    """Whether all sweeps are made, or CVB0 has converged."""
+    return bool(state.step >= n_sweeps or state.moved < MOVED)
 
 
 def expected_counts(
-    state: Below, counts: LabelCounts, data: assignments.LabelData, p: SimpleNamespace
+    state: Lower, counts: LabelCounts, data: LabelData, first_kept: int
 ) -> csr_array:
-    """Expected counts of terms in labels: the average of all chains, labels' given terms among them."""
+    """Expected counts of terms in labels (terms, columns), with the given terms of labels."""
     if counts.soft is not None:
         return data.term_label(counts.soft.cells)
-    n_kept = state.step - (p.n_sweeps - p.n_kept)
-    if n_kept <= 0:  # stopped before any sweep was kept
-        cells = np.mean([chain.cells for chain in counts.chains], axis=0)
+    return mean_counts(state.kept, state.step - first_kept, counts.chains, data)
+
+
+def mean_counts(
+    kept: F32, n_kept: int, chains: tuple[LabelChain, ...], data: LabelData
+) -> csr_array:
+    """The mean of all chains over the kept sweeps; over the last sweep where none was kept."""
+    if n_kept <= 0:
+        cells = np.mean([chain.cells for chain in chains], axis=0)
     else:
-        cells = state.kept.sum(axis=0, dtype=np.float64) / (n_kept * len(state.kept)) + data.start
+        cells = kept.sum(axis=0, dtype=np.float64) / (n_kept * len(kept)) + data.start
     return data.term_label(cells.astype(np.float32))

@@ -1,13 +1,13 @@
-"""A point estimate of LDA as fast as it can be had, watched by documents it has not seen.
+"""Fast point estimate of LDA, scored on held-out documents.
 
-Phases: online EM passes, then CVB0 sweeps to a plateau; from `MANY` topics on, topics start from documents
-and a sampled phase comes between. A large corpus of short documents starts from clusters of documents and is
-sampled to the end: there a sampler gains more in the same time.
+Phases: online EM passes, then CVB0 sweeps until the score no longer rises. From `MANY` topics on, topics
+start from documents, and a sampled phase comes between. A large corpus of short documents starts from
+clusters of documents and is sampled to the end, because a sampler gains more there in the same time.
 
-A small part of the documents is kept out and scored by document completion after each pass. The answer is
-the state with the best score. A run whose score stays under that of the plain distribution of terms, or falls
-well under its own best, has overfitted: it goes on as a sampler from a random start, and the better of the
-two is the answer.
+A small part of the documents, the guard, is kept out and scored by document completion after each pass. The
+answer is the state with the best score. A run has overfitted if its score stays below that of the
+distribution of terms, or falls well below its own best score. Such a run continues as a sampler from a random
+start, and the better of the two states is the answer.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ from functools import cache, lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayou.data.schema import Array, Number
 from bayou.inference.lda import arrays, clusters, documents, em, fold_in, prior, sampler
+from bayou.inference.lda import guard as guards
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.lda.schedule import MANY, CorpusSize, FastSchedule, guard_size
 from bayou.kernels import rng
-from bayou.kernels.lda import em as kernels
-from bayou.metrics.likelihood import completion_halves
 
 ONLINE, CAVITY, SAMPLED, RESCUE, DONE = range(5)
 PHASES = ("online", "cvb0", "sampled", "rescue", "done")
@@ -61,14 +59,14 @@ class FastState(NamedTuple):
 
 
 class FastSetup(NamedTuple):
-    """What follows from corpus and parameters and never changes during training."""
+    """What corpus and parameters determine. It never changes during training."""
 
     pairs: Pairs  # training documents, shuffled
-    cut: Callable[[int], tuple[list[em.EMBatch], em.Scratch]]  # into so many batches
-    guard: Pairs  # documents kept out
-    halves: tuple[Pairs, Pairs]  # of each kept-out document: observed, scored
-    floor: float  # score of the corpus' own distribution of terms
-    chain: Callable[[], sampler.SamplerChain]  # made when first wanted
+    cut: Callable[[int], tuple[list[em.EMBatch], em.Scratch]]  # into N batches
+    guard: Pairs  # documents kept out of training
+    halves: tuple[Pairs, Pairs]  # of each document of the guard: observed, scored
+    floor: float  # score of the corpus' distribution of terms
+    chain: Callable[[], sampler.SamplerChain]  # made at the first call
     new: F32  # terms x topics, zero between sweeps
     whole: bool  # counts are whole numbers, so there are tokens to sample
     plan: FastSchedule
@@ -84,7 +82,7 @@ def make_setup(
     seed: int,
     each: Each,
 ) -> FastSetup:
-    """Shuffle the documents, keep a guard out, group the rest by term batch by batch.
+    """Shuffle the documents, keep the guard out, and group the rest by term, batch by batch.
 
     ``shape`` is the number of terms and topics.
     """
@@ -96,7 +94,7 @@ def make_setup(
     whole = bool((train.counts == np.rint(train.counts)).all())
     size = CorpusSize(train.n_docs, len(train.terms), train.n_tokens, n_terms, whole)
     chosen = plan(size)
-    halves = _split(guard, n_terms)
+    halves = guards.split_tokens(guard, n_terms)
 
     @lru_cache(maxsize=1)  # a phase uses one cut, again and again
     def cut(n_batches: int) -> tuple[list[em.EMBatch], em.Scratch]:
@@ -108,7 +106,7 @@ def make_setup(
         cut=cut,
         guard=guard,
         halves=halves,
-        floor=_unigram_score(train, halves[1], n_terms, beta),
+        floor=guards.unigram_score(train, halves[1], n_terms, beta),
         chain=cache(lambda: sampler.make_chain(documents.tokens_of(train), n_terms, seed)),
         new=np.zeros((n_terms, n_topics), np.float32),
         whole=whole,
@@ -161,7 +159,7 @@ def advance(state: FastState, setup: FastSetup) -> FastState:
 
 
 def _online(state: FastState, setup: FastSetup) -> None:
-    """A pass in mini-batches. Weights of fresh ones fall from the first rate to one over their number."""
+    """One pass in mini-batches. In a clustered run their weights fall from the first rate to 1 / n."""
     batches, scratch = setup.cut(setup.plan.n_batches)
     shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
     n = len(batches)
@@ -178,7 +176,7 @@ def _online(state: FastState, setup: FastSetup) -> None:
 
 
 def _count_samples(state: FastState, setup: FastSetup) -> FastState:
-    """n_vk of the tokens, or their running mean where no CVB0 follows: single draws score worse."""
+    """n_vk of the tokens, or their running mean if no CVB0 follows: single draws score worse."""
     chain, each, n_topics = setup.chain(), setup.each, setup.new.shape[1]
     if state.phase == SAMPLED and setup.plan.cavity:
         state.term_topic[:] = 0.0
@@ -194,35 +192,28 @@ def _count_samples(state: FastState, setup: FastSetup) -> FastState:
     return state
 
 
-def answer(state: FastState, setup: FastSetup) -> tuple[F32, F64, float]:
-    """n_vk and priors of the best state, with the kept-out documents added under its topics."""
-    n_terms, n_topics = setup.new.shape
+def answer(state: FastState, setup: FastSetup) -> tuple[F32, FastState]:
+    """n_vk of the best state with the guard's documents added, and that state's priors in the state."""
+    counts = state.term_topic
     if len(state.answer):
+        counts = state.answer
         state = state._replace(alpha=state.answer_alpha, beta=state.answer_beta)
-    counts = state.answer.copy() if len(state.answer) else state.term_topic.copy()
-    guard = setup.guard
-    if guard.n_docs == 0:
-        return counts, state.alpha, state.beta
-    rows = arrays.topic_rows(counts, state.beta, setup.each)
-    doc_topic = fold_in.expected_counts(rows, state.alpha, guard, setup.each)
-    theta = np.empty((guard.n_docs, n_topics), np.float32)
-    ratio = np.empty(len(guard.terms), np.float32)
-    a32, one, zero = state.alpha.astype(np.float32), np.float32(1.0), np.float32(0.0)
-    both = (a32, np.ones(n_topics, np.float32))
-    kernels.plain_docs(
-        doc_topic, theta, ratio, tuple(guard), 0, 0, guard.n_docs, rows, one, zero, both, 1
-    )
-    index = documents.index_pairs(guard, 0, guard.n_docs, n_terms)
-    kernels.plain_terms(
-        counts, tuple(index), 0, len(index.terms), theta, ratio, rows, one, zero, one
-    )
-    return counts, state.alpha, state.beta
+    counts = counts.copy()
+    guards.add_documents(counts, setup.guard, state.alpha, state.beta, setup.each)
+    return counts, state
+
+
+def dims_of(setup: FastSetup) -> dict[str, int]:
+    """Sizes that the arrays of a state must have."""
+    n_terms, n_topics = setup.new.shape
+    n_tokens = round(setup.pairs.n_tokens)
+    return {"terms": n_terms, "topics": n_topics, "docs": setup.pairs.n_docs, "tokens": n_tokens}
 
 
 def _score(state: FastState, setup: FastSetup) -> FastState:
-    """Score the kept-out documents and remember the counts if none before were clearly better.
+    """Score the guard, and store the counts unless earlier ones were clearly better.
 
-    Among scores that differ by less than `tol` the latest counts: later sweeps are more settled.
+    If scores differ by less than `tol`, the latest state is taken: later sweeps have converged further.
     """
     rows = arrays.topic_rows(state.term_topic, state.beta, setup.each)
     value = fold_in.completion(rows, state.alpha, *setup.halves, setup.each)
@@ -240,7 +231,7 @@ def _score(state: FastState, setup: FastSetup) -> FastState:
 
 
 def _next(state: FastState, setup: FastSetup) -> FastState:
-    """Stay in the phase, or go on to the one that the scores call for."""
+    """Stay in the phase, or enter the next one if the scores or the schedule end this one."""
     plan, since = setup.plan, state.step - state.since
     mine = state.scores[state.score_steps > state.since]
     fell = len(mine) > 1 and mine[-1] < mine.max() - FELL
@@ -260,7 +251,7 @@ def _next(state: FastState, setup: FastSetup) -> FastState:
 
 
 def _last(state: FastState, setup: FastSetup, fell: bool) -> int:
-    """Done, or the rescue for a run that has overfitted and has passes left."""
+    """Done, or the rescue if the run has overfitted and has passes left."""
     lost = state.best < setup.floor or fell
     return RESCUE if lost and setup.whole and state.step < _most(setup.plan) else DONE
 
@@ -271,7 +262,7 @@ def _most(plan: FastSchedule) -> int:
 
 
 def _enter(state: FastState, setup: FastSetup, phase: int) -> FastState:
-    """Begin a phase: bring the state into the form it works on."""
+    """Start a phase: bring the state into the form that the phase works on."""
     n_topics, each = setup.new.shape[1], setup.each
     state = state._replace(phase=phase, since=state.step)
     if phase == SAMPLED:
@@ -298,21 +289,3 @@ def _learn(state: FastState, plan: FastSchedule) -> FastState:
     if plan.learn_beta:
         state = state._replace(beta=prior.estimate_beta(state.beta, state.term_topic))
     return state
-
-
-def _unigram_score(train: Pairs, scored: Pairs, n_terms: int, beta: float) -> float:
-    """Mean log-probability of the scored tokens under the smoothed distribution of all terms."""
-    if scored.n_tokens == 0:
-        return -math.inf
-    mass = np.bincount(train.terms, weights=train.counts, minlength=n_terms) + beta
-    logs = np.log(mass / mass.sum())
-    return float((scored.counts * logs[scored.terms]).sum() / scored.n_tokens)
-
-
-def _split(guard: Pairs, n_terms: int) -> tuple[Pairs, Pairs]:
-    """The tokens of each kept-out document in two halves: observed and scored."""
-    shape = (guard.n_docs, n_terms)
-    observed, scored = completion_halves(
-        csr_array((guard.counts, guard.terms, guard.indptr), shape)
-    )
-    return documents.pairs_of(observed), documents.pairs_of(scored)

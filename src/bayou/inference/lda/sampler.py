@@ -189,6 +189,16 @@ def draw_topics(term_topic: F32, beta: float, seed: int, step: int, each: Each) 
     return out
 
 
+def add_draw(
+    draws: F32, n_draws: int, counts: F32, beta: float, chain: SamplerChain, step: int, each: Each
+) -> F32:
+    """The last ``n_draws`` draws of the topics, with one from these counts as the newest."""
+    if not n_draws:
+        return draws
+    drawn = draw_topics(counts, beta, chain.seed, step, each)
+    return np.concatenate([draws[max(len(draws) - n_draws + 1, 0) :], drawn[None]])
+
+
 def log_joint(state: U16, term_topic: F32, chain: SamplerChain, alpha: F64, beta: float) -> float:
     """ln p(w, z) per token with proportions and topics integrated out."""
     z = np.ascontiguousarray(state[:, 0])

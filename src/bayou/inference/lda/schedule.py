@@ -1,8 +1,10 @@
-"""How many passes of which kind the fast inference makes: it follows from sizes alone."""
+"""Number of passes of each phase of the fast inference. It depends on sizes only."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +16,7 @@ RESCUE_SWEEPS = 100
 
 
 class CorpusSize(NamedTuple):
-    """What the schedule follows from, beside the number of topics."""
+    """What the schedule depends on, beside the number of topics."""
 
     n_docs: int
     n_pairs: int
@@ -24,7 +26,7 @@ class CorpusSize(NamedTuple):
 
 
 class FastSchedule(NamedTuple):
-    """How many passes of each kind, what the prior may learn, and the gain that counts as none."""
+    """Number of passes of each phase, which priors are learned, and the smallest gain of a score."""
 
     online: int
     sampled: int
@@ -36,6 +38,11 @@ class FastSchedule(NamedTuple):
     learn_beta: bool
     clustered: bool  # start from clusters of documents, topics fresh for every batch
 
+    @property
+    def n_planned(self) -> int:
+        """Number of passes without the rescue."""
+        return self.online + self.sampled + self.cavity
+
 
 def make_schedule(
     n_topics: int,
@@ -46,8 +53,8 @@ def make_schedule(
 ) -> FastSchedule:
     """The schedule for this many topics and a corpus of this size.
 
-    ``n_sweeps`` bounds all passes together. Where it is left open, a run that overfits may add up to
-    `RESCUE_SWEEPS` sampled ones.
+    ``n_sweeps`` bounds all passes together. If it is None, a run that overfits may add up to
+    `RESCUE_SWEEPS` sampled passes.
     """
     many = n_topics >= MANY
     short = not many and is_short(n_topics, size)
@@ -62,13 +69,19 @@ def make_schedule(
     )
 
 
+def schedule_of(p: Any) -> Callable[[CorpusSize], FastSchedule]:
+    """`make_schedule` with the settings of a model; the corpus is not known yet."""
+    learn = (p.learn_alpha, p.learn_beta)
+    return partial(make_schedule, p.n_topics, n_sweeps=p.n_sweeps, tol=p.tol, learn=learn)
+
+
 def is_short(n_topics: int, size: CorpusSize) -> bool:
-    """Whether this is a large corpus of short documents, which is sampled and not brought to rest."""
+    """Whether this is a large corpus of short documents, which is sampled to the end."""
     dense = size.n_tokens >= DENSE * n_topics * size.n_terms
     short = size.n_tokens < SHORT * size.n_docs
     return size.whole and size.n_docs >= LARGE and short and dense
 
 
 def guard_size(n_docs: int) -> int:
-    """One document in fifty, at most 1,000, at least 25 where a fifth of the corpus allows it."""
+    """One document in fifty, at most 1,000, and at least 25 if that is not over a fifth of the corpus."""
     return 0 if n_docs < 10 else min(1000, max(n_docs // 50, min(25, n_docs // 5)))

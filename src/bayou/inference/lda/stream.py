@@ -1,8 +1,8 @@
-"""Global counts that follow a stream: n <- (1 - rho) n + rho (D / |M|) (counts of the mini-batch M).
+"""Global counts of an online model: n <- (1 - rho) n + rho (D / |M|) (counts of the mini-batch M).
 
-All cells decay by the same factor, so it is kept as one number (``scale``) and a batch writes only the
-rows of its own terms. The counts of a batch under the topics as they are come from a local step: stochastic
-collapsed variational passes over each document [Foulds13] here, Gibbs sweeps in `inference.lda.hybrid`.
+All cells decay by the same factor, stored as one number (``scale``), so that a batch writes only the rows of
+its own terms. A local step gives the counts of a batch under the current topics: stochastic collapsed
+variational passes over each document [Foulds13] here, Gibbs sweeps in `inference.lda.hybrid`.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
@@ -19,6 +19,7 @@ from bayou.inference.lda.arrays import F32, F64, Each, topic_totals
 from bayou.inference.lda.documents import Pairs, index_pairs
 from bayou.kernels.lda import em as kernels
 
+LEAST_TAU = 1e-3  # at 0 the first step would be 1, and nothing would be left of the start to scale
 _FOLD = 1e-6  # scale below which it is multiplied into the counts
 _DOC_TAU, _DOC_KAPPA = 10.0, 0.9  # step sizes within a document, as in the SCVB0 paper
 
@@ -32,7 +33,7 @@ class StreamCounts(NamedTuple):
 
 
 class BatchSettings(NamedTuple):
-    """How the documents of a batch are worked on."""
+    """Settings of the local step of one mini-batch."""
 
     alpha: F64
     beta: float
@@ -40,17 +41,17 @@ class BatchSettings(NamedTuple):
     n_samples: int
     seed: int
     step: int
-    again: bool = False  # whether these documents are in the topics already
+    again: bool = False  # whether the topics include these documents already
 
 
 class StreamPace(NamedTuple):
-    """Where a stream stands after one more mini-batch, and what that is worth."""
+    """Position of a stream after one more mini-batch, and the weight of that mini-batch."""
 
     step: int
     n_seen: int
     rho: float
     gain: float  # D / |M|
-    again: bool  # more documents than there are: these were read before
+    again: bool  # more documents than D: these were read before
 
 
 class Schedule(Protocol):
@@ -58,7 +59,7 @@ class Schedule(Protocol):
 
     @property
     def n_docs(self) -> int | None:
-        """Size of the whole corpus [D]; None is the number of documents so far."""
+        """Size of the whole corpus [D]. None: the number of documents so far."""
 
     @property
     def tau(self) -> float:
@@ -70,7 +71,7 @@ class Schedule(Protocol):
 
 
 def pace(step: int, n_seen: int, n_batch: int, p: Schedule) -> StreamPace:
-    """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or as many as have come."""
+    """The next step of a stream: rho_t = (tau + t)^-kappa, D as given or the number of documents so far."""
     seen, next_step = n_seen + n_batch, step + 1
     gain = (p.n_docs or seen) / n_batch
     again = p.n_docs is not None and n_seen >= p.n_docs
@@ -78,16 +79,16 @@ def pace(step: int, n_seen: int, n_batch: int, p: Schedule) -> StreamPace:
 
 
 def batch_size(n_docs: int | None) -> int:
-    """Documents in a mini-batch where nobody said how many: a fortieth of the corpus, from 8 to 128.
+    """Default number of documents per mini-batch: a fortieth of the corpus, from 8 to 128.
 
-    Topics are learned in steps, and a pass of few steps leaves them near the noise they began with. Where
-    the size of the corpus is not known, 64.
+    A pass of few steps would leave the topics near their random start. 64 if the size of the corpus is not
+    known.
     """
     return 64 if n_docs is None else min(max(n_docs // 40, 8), 128)
 
 
 def renewals(step: int, tau: float, kappa: float) -> float:
-    """How often the memory of a stream has been renewed: the sum of rho_t up to a step, by its integral."""
+    """Number of times a stream has replaced its counts: the sum of rho_t up to a step, by its integral."""
     ends = np.array([tau, tau + step])
     powers = np.log(ends) if kappa == 1.0 else ends ** (1.0 - kappa) / (1.0 - kappa)
     return float(powers[1] - powers[0])
@@ -105,7 +106,7 @@ def start(
 def scvb0_step(
     g: StreamCounts, pairs: Pairs, p: BatchSettings, rho: float, gain: float, each: Each
 ) -> tuple[StreamCounts, F32]:
-    """Variational local step and global update; gives the documents' expected counts too."""
+    """Variational local step and global update; also returns the documents' expected counts."""
     n_terms, n_topics = g.raw.shape
     index = index_pairs(pairs, 0, pairs.n_docs, n_terms)
     doc_topic = em.level_documents(pairs, n_topics)
@@ -129,7 +130,7 @@ def scvb0_step(
     each(docs, pairs.indptr, 1.5 * n_topics * rate[0])
     before = topic_totals(g.raw[index.terms])
     each(terms, index.termptr, 0.3 * n_topics)
-    # n_k gains what n_vk gains: the documents' counts are averages over passes and would let it drift
+    # n_k gains what n_vk gains: the documents' counts are averages over passes and would make it drift
     gained = scale * (topic_totals(g.raw[index.terms]) - before)
     return update_totals(g, gained, rho, scale, each), doc_topic
 
@@ -137,7 +138,7 @@ def scvb0_step(
 def update_totals(
     g: StreamCounts, gained: F64, rho: float, scale: float, each: Each
 ) -> StreamCounts:
-    """The totals after a batch, and the scale multiplied in before it gets too small."""
+    """The totals after a batch; a scale that is too small is multiplied into the counts."""
     topic = (1.0 - rho) * g.topic + gained
     if scale < _FOLD:
         em.rescale(g.raw, scale, each)
@@ -148,7 +149,7 @@ def update_totals(
 def rows_of(raw: F32, scale: float, beta: float) -> tuple[F32, F64]:
     """phi (terms x topics) and n_k from counts.
 
-    n_k is summed anew: along a stream it and the single-precision n_vk round differently.
+    n_k is summed again, because it and the single-precision n_vk round differently along a stream.
     """
     totals = scale * topic_totals(raw)
     inv = (1.0 / (totals + len(raw) * beta)).astype(np.float32)

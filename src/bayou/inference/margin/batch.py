@@ -1,4 +1,4 @@
-"""A mini-batch of documents with responses, with numbers of its own for its terms."""
+"""A mini-batch of documents with responses. Its terms are numbered 0, 1, ... within the batch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, I64, U64, Each
 from bayou.inference.lda.documents import Pairs, Tokens
 from bayou.inference.margin import features
-from bayou.inference.margin.passive_aggressive import Examples
+from bayou.inference.margin.examples import Examples
 from bayou.kernels.lda import cavity
 from bayou.kernels.margin import online as kernels
 from bayou.kernels.margin import tilted_sweep
 
 
 class MarginBatch(NamedTuple):
-    """Documents of one step. ``pairs`` and ``tokens`` speak of terms by their place in ``terms``."""
+    """Documents of one step. ``pairs`` and ``tokens`` give terms by their place in ``terms``."""
 
     terms: I64
     pairs: Pairs  # damped counts
-    tokens: Tokens  # the same written out, shuffled within documents
+    tokens: Tokens  # one entry per occurrence, shuffled within documents
     ids: U64
     weight: F32  # of each term's tokens in a document's average topics
-    y: F64  # documents x tasks: +1 and -1, or numbers; 0 where nothing is known
-    cost: F64  # documents x tasks; 0 where nothing is known
-    dear: F64  # documents x tasks: factor on the pull of a label
+    y: F64  # documents x tasks: +1 and -1, or numbers; 0 where not known
+    cost: F64  # documents x tasks; 0 where not known
+    dear: F64  # documents x tasks: factor on the linear term of a positive label
+    seen: F64  # documents so far that each term was in, this batch included
 
     @property
     def n_docs(self) -> int:
@@ -61,16 +62,17 @@ def make(
     tokens = documents.tokens_of(pairs)
     tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
     ones = np.ones(len(terms), np.float32)
-    return MarginBatch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape))
+    none = np.zeros(len(terms))
+    return MarginBatch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape), none)
 
 
 def frequencies(batch: MarginBatch) -> F64:
-    """In how many of the documents each term is."""
+    """Number of documents that each term is in."""
     return np.bincount(batch.pairs.terms, minlength=len(batch.terms)).astype(np.float64)
 
 
 def prior_rows(known: TopicPosterior, terms: I64, each: Each) -> F32:
-    """exp(psi(Delta)) of some terms, which all rounds over a mini-batch begin at (terms x topics)."""
+    """exp(psi(Delta)) of some terms before the batch, common to all rounds (terms x topics)."""
     base = np.empty((len(terms), len(known.topic)), np.float32)
 
     def work(lo: int, hi: int) -> None:
@@ -85,7 +87,7 @@ def expected_rows(
 ) -> F32:
     """exp(E ln phi) under Delta + added, each term up to a factor (terms of the batch x topics).
 
-    ``base`` is what `prior_rows` gives, if it has been made.
+    ``base`` is the result of `prior_rows`, if it is known already.
     """
     rows = np.empty(added.shape, np.float32)
     made = prior_rows(known, terms, each) if base is None else base

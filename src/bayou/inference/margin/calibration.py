@@ -1,4 +1,4 @@
-"""From scores to probabilities: a slope for classes, a slope and an offset for yes or no."""
+"""Scores to probabilities: a slope for several classes, a slope and an offset for two classes or a label."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.special import expit, log_softmax
 from bayou.inference.lda.arrays import F64
 
 _STEPS = 50
-_LEAST_SLOPE = 1e-3  # of a sigmoid, where scores are one on average
+_LEAST_SLOPE = 1e-3  # of a sigmoid, for scores of mean size 1
 
 
 def temperature(scores: F64, codes: Any) -> float:
-    """The slope s for which softmax(s f) has the greatest likelihood of the classes."""
+    """The slope s that maximises the likelihood of the classes under softmax(s f)."""
 
     def loss(log_slope: float) -> float:
         picked = log_softmax(scores * np.exp(log_slope), axis=1)[np.arange(len(codes)), codes]
@@ -29,18 +29,16 @@ def temperature(scores: F64, codes: Any) -> float:
 def sigmoid(scores: F64, signs: Any, weight: Any = None) -> tuple[float, float]:
     """Slope and offset with p = 1 / (1 + exp(-(slope f + offset))), by Newton's method [Platt99].
 
-    Documents count as many times as their ``weight`` says.
+    ``weight`` is a factor per document. Targets are moved from 0 and 1 towards each other as in [Platt99], so
+    that separable scores do not give certainty. A ranking is never reversed: if scores contradict the labels,
+    the slope is close to zero.
 
-    [Platt99] Platt. Probabilistic outputs for support vector machines. 1999. Targets are drawn in as
-    there, so that separable scores do not give certainty. No ranking is turned round: where scores say the
-    contrary, the slope is next to nothing.
+    [Platt99] Platt. Probabilistic outputs for support vector machines. 1999.
     """
     weight = np.ones(len(scores)) if weight is None else np.asarray(weight, np.float64)
     n_yes, n_no = float(weight[signs > 0].sum()), float(weight[signs < 0].sum())
     odds = float(np.log((n_yes + 1.0) / (n_no + 1.0)))
-    if (
-        n_yes == 0 or n_no == 0 or np.ptp(scores) == 0.0
-    ):  # scores say nothing; numbers of documents do
+    if n_yes == 0 or n_no == 0 or np.ptp(scores) == 0.0:  # only the numbers of documents are left
         return 0.0, odds
     scale = max(float(np.abs(scores).mean()), 1e-12)
     target = np.where(signs > 0, (n_yes + 1.0) / (n_yes + 2.0), 1.0 / (n_no + 2.0))

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayou.inference.lda.arrays import F32, F64, U16, Each, writable
+from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, Each, writable
 from bayou.inference.lda.documents import Pairs, Tokens
 from bayou.kernels.lda import cavity
+from bayou.kernels.margin import response
 
-N_PASSES = 5  # of CVB0 on a document; more change nothing
+N_PASSES = 5  # of CVB0 per document; more change nothing
+
+Zbar = tuple[I64, I32, U16, F32]  # rows of non-zeros: (start, number, topics, values)
 
 
 def token_weights(tokens: Tokens, term_weight: F32) -> F32:
-    """rho of each token: its term's weight, scaled so that a document's tokens add up to one."""
+    """rho of each token: the weight of its term, scaled so that the tokens of a document sum to one."""
     weights = term_weight[tokens.terms]
     sizes = np.diff(tokens.indptr)
     docs = np.repeat(np.arange(tokens.n_docs), sizes)
     sums = np.bincount(docs, weights=weights, minlength=tokens.n_docs)
     return (weights / sums[docs]).astype(np.float32)
+
+
+def sampled_zbar(z: U16, rho: F32, indptr: I64, n_topics: int, each: Each) -> Zbar:
+    """zbar of every document from the topics of its tokens, zbar_k = sum of rho_n with z_n = k."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(np.diff(indptr), n_topics))])
+    rows = (
+        ends[:-1].copy(),
+        np.zeros(len(ends) - 1, np.int32),
+        np.zeros(ends[-1], np.uint16),
+        np.zeros(ends[-1], np.float32),
+    )
+
+    def work(lo: int, hi: int) -> None:
+        response.zbar_rows(rows, z, rho, indptr, n_topics, lo, hi)
+
+    each(work, indptr, 5.0)
+    return rows
 
 
 def zbar(rows: F32, alpha: F64, term_weight: F32, pairs: Pairs, each: Each) -> F32:
@@ -33,7 +53,7 @@ def zbar(rows: F32, alpha: F64, term_weight: F32, pairs: Pairs, each: Each) -> F
 
 
 def term_shares(rows: F32, alpha: F64, term_weight: F32, pairs: Pairs) -> F32:
-    """What each (document, term) pair adds to its document's `zbar` (pairs x topics)."""
+    """What each (document, term) pair adds to the `zbar` of its document (pairs x topics)."""
     out = np.empty((len(pairs.terms), len(alpha)), np.float32)
     a32 = alpha.astype(np.float32)
     cavity.share_docs(out, tuple(pairs), 0, pairs.n_docs, rows, a32, term_weight, N_PASSES)
@@ -49,9 +69,9 @@ def zbar_without(
     pairs: Pairs,
     each: Each,
 ) -> F32:
-    """As `zbar`, each document under topics whose counts have forgotten it: no label has shaped it.
+    """Leave-one-out `zbar`: each document under counts without its own tokens, which labels have shaped.
 
-    ``counted`` = (n_vk, n_k) and ``own`` = the documents' tokens in it with their topics.
+    ``counted`` = (n_vk, n_k), ``own`` = (tokens of the documents, their topics).
     """
     out = np.empty((pairs.n_docs, len(alpha)), np.float32)
     a32, b32 = alpha.astype(np.float32), np.float32(beta)

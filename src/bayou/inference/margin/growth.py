@@ -1,12 +1,12 @@
-"""Topics of which nobody said how many there are: sticks, births and deaths while tokens are sampled.
+"""An unknown number of topics: sticks, births and deaths while tokens are sampled.
 
     (pi_1, pi_2, ...) ~ GEM(gamma)   theta_d ~ Dir(alpha pi)   z ~ theta_d   w ~ phi_z   phi_k ~ Dir(beta)
 
 Given the tables that topics have in all documents, (pi_1, ..., pi_K, rest) ~ Dir(tables, gamma) over the
-topics in use: a topic that was born at random from the rest has no table of its own but those of its tokens.
-So what is known of the sticks is a sum of tables too, and documents to come add theirs.
+topics in use: a topic that is born from the rest has no tables except those of its tokens. So knowledge of
+the sticks is a sum of tables, and later documents add theirs.
 
-Arrays have `SPARE` columns more than there are topics; that many can be born in one sweep.
+Arrays have up to `SPARE` columns more than topics, and as many topics can be born in one sweep.
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 """
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.data.checks import number
+from bayou.data.checks import MAX_TOPICS, number
 from bayou.inference.lda.arrays import F32, F64, I64, U16, U64
 from bayou.inference.lda.documents import Tokens
 from bayou.kernels.margin import growing_sweep, tilted_sweep
@@ -33,13 +33,13 @@ class TopicGrowth(NamedTuple):
     alpha: float  # concentration of a document's topics around the sticks
     gamma: float  # concentration of the sticks: how readily topics are born
     most: int  # topics at a time
-    least: float  # tokens below which a topic is given up
+    least: float  # tokens below which a topic is dropped
 
 
 class Roots(NamedTuple):
-    """Sticks of the topics, and which of them are in use, in the order that kernels take them."""
+    """Sticks of the topics, and which of them are in use, in the order that kernels expect."""
 
-    a: F32  # alpha pi_k; alpha rest of the next to be born, 0 of others that are not in use
+    a: F32  # alpha pi_k; alpha rest for the next to be born, 0 for others that are not in use
     stick: F64
     rest: F64
     own: I64  # tokens in these documents
@@ -67,19 +67,19 @@ class LiveDocuments(NamedTuple):
 
 
 def columns(n_topics: int, growth: TopicGrowth) -> int:
-    """Columns that arrays have for so many topics."""
+    """Number of columns that arrays have for ``n_topics`` topics."""
     return n_topics + max(min(SPARE, growth.most - n_topics), 0)
 
 
 def expected_sticks(tables: F64, gamma: float) -> F64:
-    """E pi of topics with so many tables; all alike before the first document."""
+    """E pi of topics given their tables; equal before the first document."""
     if not tables.any():
         return np.full(len(tables), 1.0 / (len(tables) + gamma))
     return np.asarray(tables / (tables.sum() + gamma), np.float64)
 
 
 def open_roots(tables: F64, z: U16, growth: TopicGrowth) -> Roots:
-    """Topics with tables, those without that have tokens, and free ones behind them."""
+    """Topics with tables, topics without tables that have tokens, then free columns."""
     n, n_topics = columns(len(tables), growth), len(tables)
     stick, mortal, own = np.zeros(n), np.ones(n, bool), np.bincount(z, minlength=n)
     stick[:n_topics] = expected_sticks(tables, growth.gamma)
@@ -91,7 +91,7 @@ def open_roots(tables: F64, z: U16, growth: TopicGrowth) -> Roots:
 def roots_of(
     stick: F64, rest: float, own: I64, mortal: NDArray[np.bool_], growth: TopicGrowth
 ) -> Roots:
-    """Sticks of topics in use; the others are free, the first of them the next to be born."""
+    """Sticks of topics in use; the other columns are free, the first of them is the next to be born."""
     free = np.flatnonzero(mortal & (own == 0))[::-1]
     stack = np.zeros(len(stick), np.int64)
     stack[: len(free)] = free
@@ -104,13 +104,13 @@ def roots_of(
 
 
 def sweep(
-    live: LiveDocuments, labels: tuple[Any, ...], growth: TopicGrowth, words: tuple[float, float], seed: int,
+    live: LiveDocuments, tilt: tuple[Any, ...], growth: TopicGrowth, words: tuple[float, float], seed: int,
     number: int,
 ) -> None:  # fmt: skip
-    """Draw the topic of every token once; ``words`` = (beta, V beta)."""
+    """Draw the topic of every token once; ``tilt`` as `tilted.Tilt`, ``words`` = (beta, V beta)."""
     growing_sweep.sweep_docs(
         live.z, (*live.tokens, live.ids), live.rho, (live.counts, live.topic),
-        (growth.alpha, growth.gamma, *words), tuple(live.roots), labels, seed, GROWTH, number,
+        (growth.alpha, growth.gamma, *words), tuple(live.roots), tuple(tilt), seed, GROWTH, number,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def seats(live: LiveDocuments, growth: TopicGrowth, seed: int, number: int, *, d
 def renew_sticks(
     live: LiveDocuments, known: F64, growth: TopicGrowth, seed: int, number: int
 ) -> F64:
-    """Draw tables, then sticks under them and the tables ``known`` before; gives the tables."""
+    """Draw tables, then sticks given these and the tables ``known`` before; returns the drawn tables."""
     tables = seats(live, growth, seed, number, drawn=True)
     growing_sweep.draw_sticks(
         tuple(live.roots), known + tables, growth.alpha, growth.gamma, seed, number
@@ -135,7 +135,7 @@ def renew_sticks(
 def make_live(
     tokens: Tokens, ids: U64, rho: F32, z: U16, before: tuple[F32, F64], roots: Roots
 ) -> LiveDocuments:
-    """Counts of the tokens on top of what was known ``before`` = (n_vk of their terms, n_k)."""
+    """Counts of the tokens added to those of ``before`` = (n_vk of their terms, n_k)."""
     n, known = len(roots.a), before[0].shape[1]
     counts, topic = np.zeros((len(before[0]), n), np.float32), np.zeros(n)
     counts[:, :known], topic[:known] = before
@@ -143,8 +143,17 @@ def make_live(
     return LiveDocuments(tokens, ids, rho, z, counts, topic, roots)
 
 
+def check_bounds(n_topics: int | None, max_topics: int) -> None:
+    """Refuse a largest number of topics below the first one, or above what topic numbers allow."""
+    least = 1 if n_topics is None else n_topics
+    if not least <= max_topics <= MAX_TOPICS:
+        raise ValueError(
+            f"max_topics must be from n_topics = {least} to {MAX_TOPICS}; got {max_topics}"
+        )
+
+
 def between(course: I64, now: int, level: float) -> tuple[int, int]:
-    """Ends between which ``level`` of the numbers in ``course`` lie; ``now`` where there are none."""
+    """Interval that holds ``level`` of the numbers in ``course``; ``now`` if there are none."""
     number("level", level, 0.0, 1.0)
     if not len(course):
         return now, now

@@ -1,74 +1,109 @@
-"""The settings of online max-margin learning: what may be asked for, and what it comes to."""
+"""Settings of online max-margin learning from the parameters of an estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayou.data.checks import check_parameters, number, one_of, whole
-from bayou.inference.lda import features
 from bayou.inference.lda.prior import resolve_alpha
-from bayou.inference.margin.growth import TopicGrowth
+from bayou.inference.margin.growth import TopicGrowth, check_bounds
+from bayou.inference.margin.loss import Loss
 from bayou.inference.margin.online_state import OnlineMarginSettings
 
 FLOOR = 1000.0 / 164.0  # of lambda, in units of cost x margin
 _OUT_OF_REACH = 4.0  # in the same units: no document is that far from its margin
 
 
-def check(p: SimpleNamespace, defaults: Mapping[str, Any]) -> None:
-    """Fill in what was left at None, and refuse what cannot be meant."""
-    for key, value in defaults.items():
-        if getattr(p, key) is None:
-            setattr(p, key, value)
-    given = SimpleNamespace(**{**vars(p), "n_topics": 1 if p.n_topics is None else p.n_topics})
-    counts = ("n_topics", "batch_size", "n_passes", "n_rounds", "n_sweeps")
-    check_parameters(given, counts, ("beta", "cost", "variance", "max_time"))
-    whole("burn_in", p.burn_in, 0)
-    if p.burn_in >= p.n_sweeps:
-        raise ValueError(f"burn_in must be below n_sweeps = {p.n_sweeps}; got {p.burn_in}")
-    number("ghost_factor", p.ghost_factor, 1e-6, 1e6)
-    number("decay", p.decay, 1e-6, 1.0)
-    one_of("tf", p.tf, features.DAMPINGS)
-    size = p.n_topics if p.n_topics is not None else np.size(p.alpha)
-    resolve_alpha(p.alpha, max(int(size), 1))
+class OnlineDefaults(NamedTuple):
+    """Values of parameters that are None, for one posterior of the weights."""
+
+    alpha: Any  # one number, or one per topic
+    cost: float
+    width: float  # margin or epsilon
+    variance: float
+    batch_size: int
+    n_rounds: int
+    n_sweeps: int
+    n_topics: int = 10
+    gamma: float = 1.0
 
 
-def set_floor(p: SimpleNamespace, name: str, score: float) -> None:
-    """What `weight_floor` comes to: a number, 0 for none.
+class OnlineTask(NamedTuple):
+    """What a classifier or a regressor resolves by itself."""
 
-    ``name`` is of the parameter that chooses the posterior; ``score`` is what a right answer scores.
-    """
-    given, unit = p.weight_floor, p.cost * score
-    p.floor = 0.0 if given is None else given
-    if isinstance(given, str):
-        one_of("weight_floor", given, ("auto",))
-        p.floor = FLOOR * unit if p.gibbs else 0.0
-    elif given is not None:
-        number("weight_floor", given, 1e-12)
-        if not p.gibbs:
-            raise ValueError(f"weight_floor belongs to {name}='gibbs'; leave it at 'auto'")
-    p.out_of_reach = p.floor >= _OUT_OF_REACH * unit
+    name: str  # of the parameter that selects the posterior
+    posterior: str  # "gibbs" or "averaging"
+    loss: Loss
+    width: float | None  # margin or epsilon as given
+    refit: bool
 
 
-def step_settings(
-    p: SimpleNamespace,
-    n_topics: int,
-    loss: tuple[int, float, float, bool],
-    growth: TopicGrowth | None = None,
-    refit: bool = False,
+def resolve(
+    model: Any, task: OnlineTask, defaults: OnlineDefaults, n_topics: int | None = None
 ) -> OnlineMarginSettings:
-    """The settings of a step. ``loss``: its kind, its width, the factor of a yes, and whether a cost is the
-    same for all tasks.
+    """The settings of one run.
+
+    Parameters
+    ----------
+    model : estimator
+        Has the parameters of `api.online_margin.OnlineMarginParameters`.
+    task : OnlineTask
+    defaults : OnlineDefaults
+    n_topics : int, optional
+        Number of topics of the stream so far. Default: the parameter, or its default.
     """
-    kind, width, positive, alike = loss
+    p = fill(model, defaults)
+    gibbs = task.posterior == "gibbs"
+    if model.burn_in >= p.n_sweeps:
+        raise ValueError(f"burn_in must be below n_sweeps = {p.n_sweeps}; got {model.burn_in}")
+    width = float(defaults.width if task.width is None else task.width)
+    unit = p.cost * (width if task.loss.classifies else 1.0)  # cost of the score 0
+    floor = _floor(model.weight_floor, unit, task)
+    if n_topics is None:
+        n_topics = len(p.alpha) if np.ndim(p.alpha) and model.n_topics is None else p.n_topics
     return OnlineMarginSettings(
-        gibbs=p.gibbs, loss=kind, width=width, variance=float(p.variance), floor=float(p.floor),
-        shared=bool(p.gibbs and alike and p.out_of_reach), positive=positive,
-        alpha=resolve_alpha(p.alpha, n_topics), beta=float(p.beta), n_rounds=int(p.n_rounds),
-        n_sweeps=int(p.n_sweeps), burn_in=int(p.burn_in), ghosts=float(p.ghost_factor),
-        decay=float(p.decay), tf=p.tf, idf=bool(p.idf), growth=growth, refit=refit,
-        cost=float(p.cost),
+        gibbs=gibbs, loss=task.loss, width=width, variance=float(p.variance), floor=float(floor),
+        shared=bool(gibbs and task.loss.classifies and floor >= _OUT_OF_REACH * unit), positive=1.0,
+        alpha=resolve_alpha(p.alpha, n_topics), beta=float(model.beta),
+        n_rounds=int(p.n_rounds), n_sweeps=int(p.n_sweeps), burn_in=int(model.burn_in),
+        ghosts=float(model.ghost_factor), decay=float(model.decay), tf=model.tf, idf=bool(model.idf),
+        refit=task.refit, cost=float(p.cost), batch_size=int(p.batch_size),
     )  # fmt: skip
+
+
+def fill(model: Any, defaults: OnlineDefaults) -> OnlineDefaults:
+    """The defaults, replaced by the parameters of the model that are not None."""
+    given = {name: getattr(model, name, None) for name in defaults._fields}
+    return defaults._replace(**{name: x for name, x in given.items() if x is not None})
+
+
+def resolve_growth(model: Any, defaults: OnlineDefaults) -> TopicGrowth:
+    """How topics are born, from the parameters of a model whose number of topics changes."""
+    p = fill(model, defaults)
+    check_bounds(p.n_topics, model.max_topics)
+    return TopicGrowth(
+        float(p.alpha), float(p.gamma), int(model.max_topics), float(model.min_tokens)
+    )
+
+
+def positive_factor(
+    given: float | None, p: OnlineMarginSettings, *, multi_label: bool, refit_factor: float = 1.0
+) -> float:
+    """Factor on the cost of a positive label; 0: by its rarity."""
+    if given is not None or not multi_label:
+        return float(given or 1.0)
+    if p.gibbs:
+        return 0.0 if p.shared else 1.0
+    return refit_factor if p.refit else 1.0
+
+
+def _floor(given: float | str | None, unit: float, task: OnlineTask) -> float:
+    """The number that `weight_floor` stands for; 0 for none."""
+    if given is None:
+        return 0.0
+    if isinstance(given, str):
+        return FLOOR * unit if task.posterior == "gibbs" else 0.0
+    if task.posterior != "gibbs":
+        raise ValueError(f"weight_floor belongs to {task.name}='gibbs'; leave it at 'auto'")
+    return float(given)

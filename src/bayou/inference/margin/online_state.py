@@ -1,45 +1,57 @@
-"""What online max-margin learning knows, and how it goes about learning more."""
+"""State and settings of online max-margin learning: q(phi) q(w) = prod_k Dir(Delta_k) prod_i N(mu_i, S_i)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array, Number
+from bayou.inference.lda import columns
 from bayou.inference.lda.arrays import F32, F64, I64
 from bayou.inference.margin.batch import TopicPosterior
+from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.growth import TopicGrowth, expected_sticks
-from bayou.kernels.margin import response
+from bayou.inference.margin.loss import Loss
 
 N_BINS = 100  # of probabilities between 0 and 1
 N_SCORED = 512  # the latest documents that were scored before they were learned
+_MOST = float(np.finfo(np.float64).max)  # NaN is allowed, infinity is not
 
 
 class OnlineMarginSettings(NamedTuple):
-    """The settings of a step."""
+    """The parameters of one run."""
 
-    gibbs: bool
-    loss: int  # `response.HINGE` or `response.INSENSITIVE`
+    gibbs: bool  # posterior of the weights: "gibbs" or "averaging"
+    loss: Loss  # hinge or insensitive
     width: float  # margin, or half-width of the tube
     variance: float  # of a weight before the first document [sigma^2]
-    floor: float  # of lambda in the weights' update, 0 for none
-    shared: bool  # whether one precision matrix serves all tasks
+    floor: float  # least lambda in the update of the weights, 0 for none
+    shared: bool  # whether all tasks have one precision matrix
     positive: (
-        float  # factor on the cost of a yes; 0: as rare as the label is, up to `MOST_POSITIVE`
+        float  # factor on the cost of a positive label; 0: by its rarity, up to `MOST_POSITIVE`
     )
     alpha: F64
     beta: float
     n_rounds: int
     n_sweeps: int
     burn_in: int
-    ghosts: float  # how often a document counts
-    decay: float  # what is left of a document when the next has come
+    ghosts: float  # copies that each document counts as
+    decay: float  # share of a document that is left after the next document
     tf: str
     idf: bool
-    growth: TopicGrowth | None = None  # how topics are born; None: there are as many as ``alpha``
+    growth: TopicGrowth | None = None  # how topics are born; None: their number is fixed
     refit: bool = False  # whether weights of a second stage are learned too
-    fresh: bool = True  # whether the documents are new: a second stage learns from no others
-    cost: float = 1.0  # of a document of weight one
+    fresh: bool = True  # whether the documents are new: the second stage learns from no others
+    cost: float = 1.0  # of a document of weight one [c]
+    batch_size: int = 64
+
+    @property
+    def phase(self) -> str:
+        """What progress reports call a step."""
+        return "gibbs" if self.gibbs else "averaging"
 
 
 class OnlineMarginState(NamedTuple):
@@ -47,45 +59,52 @@ class OnlineMarginState(NamedTuple):
 
     step: int  # mini-batches so far
     n_seen: int  # documents so far
-    mass: float  # those that still count
-    seen_in: F64  # terms: documents that they were in
-    raw: F32 | F64  # terms x topics; Delta = beta + scale raw; in double precision once it is large
-    scale: float
-    topic: F64  # sum over terms of Delta - beta
-    mean: F64  # tasks x topics [mu]
-    precision: F64  # matrices x topics x topics: none, one for all tasks, or one each
-    linear: F64  # tasks x topics, P mu; no rows unless "gibbs"
+    mass: float  # documents so far, after decay
+    seen_in: Annotated[F64, Array("terms")]  # documents that each term was in
+    # Delta = beta + scale raw; in double precision once it is large
+    raw: Annotated[F32 | F64, Array("terms", "topics")]
+    scale: Annotated[float, Number(gt=0.0)]
+    topic: Annotated[F64, Array("topics")]  # sum over terms of Delta - beta
+    mean: Annotated[F64, Array("tasks", "topics", ge=None)]  # [mu]
+    # precisions: none, one for all tasks, or one per task
+    precision: Annotated[F64, Array("matrices", "topics", "topics", ge=None)]
+    linear: Annotated[F64, Array((0, "tasks"), "topics", ge=None)]  # P mu; no rows unless "gibbs"
     told: int  # documents with a response
-    yes: F64  # tasks: those that had the label
-    moments: F64  # (3, targets): number, mean, and squares around it; no columns for classes
-    scores: F64  # N_SCORED x tasks, before the document was learned
-    truths: F64  # the same with what was true (signs times weights), NaN where it is not known
+    yes: Annotated[F64, Array("tasks")]  # documents with the label
+    # number, mean and squared deviations of targets; no columns for classes
+    moments: Annotated[F64, Array(3, "targets", ge=None)]
+    scores: Annotated[F64, Array(N_SCORED, "tasks", ge=None)]  # before the document was learned
+    # the true responses (signs times weights), NaN where not known
+    truths: Annotated[F64, Array(N_SCORED, "tasks", ge=-_MOST, le=_MOST, finite=False)]
     n_scored: int
-    tables: F64  # topics: tables in the documents so far; none where topics are not born
-    ids: I64  # topics: numbers that are never given twice; none where topics are not born
+    tables: Annotated[F64, Array((0, "topics"))]  # tables so far; none if topics are not born
+    # numbers of topics, each given once; none if topics are not born
+    ids: Annotated[I64, Array((0, "topics"), distinct=True)]
     n_born: int
-    course: I64  # topics after each of the latest mini-batches; none where topics are not born
-    gram: F64  # matrices x topics x topics: sums of the second stage, no rows without one
-    refitted: F64  # tasks x topics: its weights; of numbers, the sums that they follow from
-    bend: F64  # tasks: sum of p (1 - p)
-    curve: F64  # (4, N_BINS): how thresholds would have done
-    lessons: float  # documents that it has learned from
+    course: Annotated[I64, Array("course", gt=0.0)]  # number of topics after each recent mini-batch
+    # sums of the second stage; no rows without one
+    gram: Annotated[F64, Array("grams", "refit topics", "refit topics", ge=None)]
+    # its weights; for numbers, the sums that they follow from
+    refitted: Annotated[F64, Array("refitted", "refit topics", ge=None)]
+    bend: Annotated[F64, Array("refitted")]  # sum of p (1 - p) per task
+    curve: Annotated[F64, Array(4, N_BINS)]  # results of thresholds on probabilities
+    lessons: float  # documents that the second stage has learned from
 
 
-def start(n_terms: int, n_tasks: int, how: OnlineMarginSettings) -> OnlineMarginState:
+def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginState:
     """The prior: no document seen."""
-    n_topics = len(how.alpha)
-    n_matrices = (1 if how.shared else n_tasks) if how.gibbs else 0
-    n_targets = 0 if how.loss == response.HINGE else n_tasks
-    n_born = 0 if how.growth is None else n_topics
-    n_refitted = n_tasks if how.refit else 0
-    n_grams = min(1 if how.loss == response.HINGE else n_targets, n_refitted)
+    n_topics = len(p.alpha)
+    n_matrices = (1 if p.shared else n_tasks) if p.gibbs else 0
+    n_targets = 0 if p.loss.classifies else n_tasks
+    n_born = 0 if p.growth is None else n_topics
+    n_refitted = n_tasks if p.refit else 0
+    n_grams = min(1 if p.loss.classifies else n_targets, n_refitted)
     return OnlineMarginState(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
         mean=np.zeros((n_tasks, n_topics)),
-        precision=np.tile(np.eye(n_topics) / how.variance, (n_matrices, 1, 1)),
-        linear=np.zeros((n_tasks if how.gibbs else 0, n_topics)),
+        precision=np.tile(np.eye(n_topics) / p.variance, (n_matrices, 1, 1)),
+        linear=np.zeros((n_tasks if p.gibbs else 0, n_topics)),
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
         n_scored=0, tables=np.zeros(n_born), ids=np.arange(n_born), n_born=n_born,
@@ -95,24 +114,16 @@ def start(n_terms: int, n_tasks: int, how: OnlineMarginSettings) -> OnlineMargin
     )  # fmt: skip
 
 
-def topics_of(state: OnlineMarginState, how: OnlineMarginSettings) -> TopicPosterior:
-    """The topics as they are."""
-    return TopicPosterior(state.raw, state.scale, state.topic, how.beta)
+def topic_posterior(state: OnlineMarginState, p: OnlineMarginSettings) -> TopicPosterior:
+    """q(phi) as expected counts."""
+    return TopicPosterior(state.raw, state.scale, state.topic, p.beta)
 
 
-def prior(state: OnlineMarginState, how: OnlineMarginSettings) -> F64:
-    """Of a document's topics: as given, or alpha times the sticks that are expected."""
-    if how.growth is None:
-        return how.alpha
-    return how.growth.alpha * expected_sticks(state.tables, how.growth.gamma)
-
-
-def copy(state: OnlineMarginState) -> OnlineMarginState:
-    """A state that may change without this one."""
-    fields: dict[str, Any] = {
-        name: x.copy() if isinstance(x, np.ndarray) else x for name, x in state._asdict().items()
-    }
-    return OnlineMarginState(**fields)
+def document_prior(state: OnlineMarginState, p: OnlineMarginSettings) -> F64:
+    """Prior of a document's topics: alpha, or alpha times the expected sticks."""
+    if p.growth is None:
+        return p.alpha
+    return p.growth.alpha * expected_sticks(state.tables, p.growth.gamma)
 
 
 def term_weight(mass: float, seen: F64, idf: bool) -> F32:
@@ -122,8 +133,67 @@ def term_weight(mass: float, seen: F64, idf: bool) -> F32:
     return np.asarray(1.0 + np.log((1.0 + mass) / (1.0 + seen)), np.float32)
 
 
-def scaling(state: OnlineMarginState) -> tuple[F64, F64]:
-    """Mean and standard deviation of the targets so far; 1 where they have not differed."""
+def target_scale(state: OnlineMarginState) -> tuple[F64, F64]:
+    """Mean and standard deviation of the targets so far; deviation 1 for targets that are all equal."""
     n, mean, squares = state.moments
     deviation = np.sqrt(squares / np.maximum(n, 1.0))
     return mean, np.where(deviation > 0.0, deviation, 1.0)
+
+
+def regroup(state: OnlineMarginState, source: NDArray[np.intp], sign: F64) -> OnlineMarginState:
+    """Tasks made of earlier ones: task i was task ``source[i]``, times ``sign[i]``."""
+    swapped = sign < 0.0
+    return state._replace(
+        mean=state.mean[source] * sign[:, None],
+        linear=state.linear[source] * sign[:, None] if len(state.linear) else state.linear,
+        precision=state.precision[source] if len(state.precision) > 1 else state.precision,
+        yes=np.where(swapped, float(state.n_seen > 0), state.yes[source]),
+        scores=state.scores[:, source] * sign,
+        truths=state.truths[:, source] * sign,
+        refitted=state.refitted[source] * sign[:, None] if len(state.bend) else state.refitted,
+        bend=state.bend[source] if len(state.bend) else state.bend,
+    )
+
+
+def move_terms(state: OnlineMarginState, keep: I64, n_new: int) -> tuple[OnlineMarginState, float]:
+    """Columns ``keep``, then ``n_new`` that have the prior only; and the tokens of the other columns."""
+    gone = columns.counts_of(state.raw, state.scale, columns.others(keep, len(state.raw)))
+    topic, tables = np.maximum(state.topic - gone, 0.0), state.tables
+    state = state._replace(
+        raw=columns.move_rows(state.raw, keep, n_new), topic=topic,
+        seen_in=columns.move_rows(state.seen_in, keep, n_new),
+        tables=columns.limit_tables(tables, state.topic, topic) if len(tables) else tables,
+    )  # fmt: skip
+    return state, float(gone.sum())
+
+
+def check_state(state: OnlineMarginState, p: OnlineMarginSettings) -> None:
+    """Refuse parameters that a state was not made for."""
+    n_matrices = (1 if p.shared else len(state.mean)) if p.gibbs else 0
+    same = len(state.precision) == n_matrices and bool(len(state.bend)) == p.refit
+    same &= len(state.topic) == len(p.alpha) and bool(state.tables.size) == bool(p.growth)
+    if not same:
+        raise ValueError(
+            "n_topics, refit, the posterior and what its precision depends on (weight_floor, cost, "
+            "margin) cannot change within a stream; begin another model"
+        )
+
+
+def check_arrays(state: OnlineMarginState, pending: Examples, p: OnlineMarginSettings) -> None:
+    """Refuse arrays of a file that are valid one by one but do not fit each other or the parameters."""
+    check_state(state, p)
+    n_tasks, n_topics = state.mean.shape
+    n_targets, n_grams = state.moments.shape[1], len(state.gram)
+    right = n_tasks > 0 and n_topics > 0 and n_targets == (0 if p.loss.classifies else n_tasks)
+    right &= len(state.linear) == (n_tasks if len(state.precision) else 0)
+    if len(state.bend):
+        right &= len(state.bend) == n_tasks and state.gram.shape[1] == n_topics
+        right &= n_grams == (n_targets or 1)
+    else:
+        right &= n_grams == 0
+    right &= len(state.ids) == len(state.tables) and state.ids.max(initial=-1) < state.n_born
+    right &= bool((np.diagonal(state.precision, axis1=1, axis2=2) > 0.0).all())
+    right &= pending.y.shape[1] == n_tasks and bool((pending.data >= 0.0).all())
+    right &= (pending.y.dtype == np.int8) == p.loss.classifies and pending.has_valid_signs
+    if not right:
+        raise ModelFileError("the model file's arrays do not fit each other; save it again")

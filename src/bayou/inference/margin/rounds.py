@@ -1,331 +1,220 @@
-"""The rounds over a mini-batch: topics sampled under words and labels, then the weights that follow.
+"""Sampling of one mini-batch: topics z and auxiliary variables lambda, and the posteriors that follow.
 
-Every round begins at what was known before the batch, q_t; only the topics that the sampler sees and the
-weights that tilt it are those of the round before [Shi17].
+Every round starts from the posterior before the batch, q_t. Only the topics and the weights that the sampler
+sees are those of the last round [Shi17].
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, Each
+from bayou.inference.lda.arrays import F32, F64, U16
 from bayou.inference.margin import batch as online_batch
-from bayou.inference.margin import features, growth, stream_growth
-from bayou.inference.margin.batch import MarginBatch
+from bayou.inference.margin import features, growth, online_weights, stream_growth, tilted
+from bayou.inference.margin.batch import TopicPosterior
+from bayou.inference.margin.features import Zbar
 from bayou.inference.margin.growth import LiveDocuments
-from bayou.inference.margin.online_state import (
-    OnlineMarginSettings,
-    OnlineMarginState,
-    prior,
-    topics_of,
-)
+from bayou.inference.margin.online_state import OnlineMarginState, document_prior, topic_posterior
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.inference.margin.tilted import Tilt, WeightedTokens
 from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import online as kernels
-from bayou.kernels.margin import response, tilted_sweep
-from bayou.kernels.rng import INIT, TOKEN
-
-DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
-
-Zbar = tuple[I64, I32, U16, F32]
+from bayou.kernels.margin import response
+from bayou.kernels.rng import INIT
 
 
-class RoundWorkspace(NamedTuple):
-    """What the rounds of a mini-batch work on."""
+class BatchSums(NamedTuple):
+    """Statistics of the kept sweeps of a round; ``precision`` and ``linear`` include the prior."""
 
-    z: U16
+    counts: F64  # terms of the batch x topics
+    zhat: F64  # average zbar, documents x topics ("averaging")
+    tables: F64
+    precision: F64  # ("gibbs")
+    linear: F64
+
+
+class BatchChain(NamedTuple):
+    """The sampler of one mini-batch: what is fixed, then what a round or a sweep changes."""
+
+    run: OnlineRun
+    before: OnlineMarginState  # q_t; if topics are born, with columns for those
+    known: TopicPosterior
+    base: F32  # exp(psi(Delta_t)) of the terms of the batch
+    alpha: F64  # of the topics before the batch
     rho: F32
+    shown: NDArray[np.bool_]  # tasks that have had a positive label; others do not reach the topics
+    z: U16
     omega: F32  # documents x tasks
     kappa: F32
-    shown: NDArray[np.bool_]  # tasks that have had a yes, and so a say in the topics
-    alpha: F64  # of the topics known before
-    n_columns: int  # topics, and room for those to be born
-    n_terms: int
-    live: LiveDocuments | None = None  # what follows the tokens where topics are born
+    sums: BatchSums
+    mean: F64  # of the weights after the last round
+    precision: F64
+    n: int = 0  # of the round
+    rows: F32 = np.empty((0, 0), np.float32)  # exp(E[ln phi]) in this round
+    weights: tuple[F64, F64] = (np.empty(0), np.empty(0))  # mean and covariance in this round
+    live: LiveDocuments | None = None  # counts and sticks of the tokens, if topics are born
+    zbar: Zbar | None = None  # after the last sweep
 
 
-class MarginRound(NamedTuple):
-    """One of them: its number, the topics as it sees them, and how it is run."""
-
-    n: int
-    rows: F32
-    how: OnlineMarginSettings
-    seed: int
-    each: Each
-
-
-def run_rounds(
-    state: OnlineMarginState, batch: MarginBatch, how: OnlineMarginSettings, seed: int, each: Each
-) -> tuple[F64, OnlineMarginState]:
-    """The counts of the batch and the state with its weights, after ``n_rounds`` from the same prior.
-
-    Where topics are born they have columns of their own in both, and so have those that may be.
-    """
-    shape = batch.y.shape
-    room = state if how.growth is None else stream_growth.roomy(state, how, how.growth)
-    local = RoundWorkspace(
+def begin(state: OnlineMarginState, run: OnlineRun) -> BatchChain:
+    """The sampler before the first round. Arrays have spare columns if topics are born."""
+    batch, p, _, each = run
+    before = state if p.growth is None else stream_growth.add_spare_topics(state, p, p.growth)
+    known, none = topic_posterior(state, p), np.zeros((len(batch.terms), len(state.topic)))
+    return BatchChain(
+        run, before, known, online_batch.prior_rows(known, batch.terms, each),
+        document_prior(state, p), features.token_weights(batch.tokens, batch.weight),
+        (state.yes > 0.0) | (not p.loss.classifies),
         np.empty(len(batch.tokens.terms), np.uint16),
-        features.token_weights(batch.tokens, batch.weight),
-        np.zeros(shape, np.float32),
-        np.zeros(shape, np.float32),
-        (state.yes > 0.0) | (how.loss == response.INSENSITIVE),
-        prior(state, how),
-        len(room.topic),
-        len(state.raw),
-    )
-    added, after = np.zeros((len(batch.terms), len(state.topic))), room
-    known = topics_of(state, how)
-    base = online_batch.prior_rows(known, batch.terms, each)
-    for n in range(how.n_rounds):
-        mine = added[:, : len(state.topic)]
-        rows = online_batch.expected_rows(known, batch.terms, mine, each, base)
-        run = MarginRound(n, rows, how, seed, each)
-        if n == 0 or how.gibbs:
-            _open(local, batch, run)
-            if how.growth is not None:
-                live = stream_growth.begin(state, batch, local.z, local.rho, how.growth)
-                local = local._replace(live=live)
-        added, after = (_gibbs if how.gibbs else _averaging)(room, after, batch, local, run)
-    return added, after
-
-
-def _open(local: RoundWorkspace, batch: MarginBatch, run: MarginRound) -> None:
-    """First topics without labels, each token after those before it."""
-    toks, alpha = tuple(batch.tokens), local.alpha.astype(np.float32)
-
-    def work(lo: int, hi: int) -> None:
-        fixed_sweep.start_docs(
-            local.z, toks, batch.ids, lo, hi, run.rows, alpha, run.seed, INIT, run.n
-        )
-
-    run.each(work, batch.tokens.indptr, 2.0 * len(alpha))
-
-
-def _sweep(
-    local: RoundWorkspace, batch: MarginBatch, eta: F32, spread: F32, run: MarginRound, j: int
-) -> Zbar:
-    """All tokens once under their words and labels, and zbar of the documents after it."""
-    indptr, n_topics = batch.tokens.indptr, local.n_columns
-    labels = (local.omega, local.kappa, eta, spread)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(np.diff(indptr), n_topics))])
-    zbar = (
-        ends[:-1].copy(),
-        np.zeros(batch.n_docs, np.int32),
-        np.zeros(ends[-1], np.uint16),
-        np.zeros(ends[-1], np.float32),
-    )
-    number = run.n * run.how.n_sweeps + j + 1
-    if local.live is not None and run.how.growth is not None:
-        beta = run.how.beta
-        words = (beta, local.n_terms * beta)
-        growth.sweep(local.live, labels, run.how.growth, words, run.seed, number)
-
-    def work(lo: int, hi: int) -> None:
-        if local.live is None:
-            _sweep_fixed_topics(local, batch, labels, run, number, lo, hi)
-        response.zbar_rows(zbar, local.z, local.rho, indptr, n_topics, lo, hi)
-
-    run.each(work, indptr, 5.0 * n_topics)
-    return zbar
-
-
-def _sweep_fixed_topics(
-    local: RoundWorkspace,
-    batch: MarginBatch,
-    labels: tuple[F32, ...],
-    run: MarginRound,
-    number: int,
-    lo: int,
-    hi: int,
-) -> None:
-    """Documents lo .. hi under topics that stand still."""
-    words = (run.rows, np.empty(0), np.ones(local.n_columns, np.float32))
-    both = (local.alpha.astype(np.float32), np.float32(0.0))
-    tilted_sweep.sweep_docs(
-        local.z, (*batch.tokens, batch.ids), local.rho, lo, hi, words, tilted_sweep.GIVEN, both,
-        labels, run.seed, TOKEN, number,
+        np.zeros(batch.y.shape, np.float32), np.zeros(batch.y.shape, np.float32),
+        BatchSums(none, none, before.tables, before.precision, before.linear),
+        before.mean, before.precision,
     )  # fmt: skip
 
 
-def _averaging(
-    state: OnlineMarginState,
-    after: OnlineMarginState,
-    batch: MarginBatch,
-    local: RoundWorkspace,
-    run: MarginRound,
-) -> tuple[F64, OnlineMarginState]:
-    """Topics under the dual variables of the round before, then those of this one."""
-    how, none = run.how, np.empty((0, 0, 0), np.float32)
-    eta = after.mean.astype(np.float32)
-    if how.growth is not None:  # topics nobody has seen speak as before, the first ones of all too
-        unseen = state.tables == 0.0
-        eta[:, unseen] = state.mean[:, unseen]
-    added = np.zeros((len(batch.terms), local.n_columns))
-    zhat = np.zeros((batch.n_docs, local.n_columns))
-    tables = state.tables.copy()
-    kept = how.n_sweeps - how.burn_in
-    for j in range(how.n_sweeps):
-        zbar = _sweep(local, batch, eta, none, run, j)
-        stream_growth.forget(local.live, (added, zhat, tables), reborn=True)
-        if j >= how.burn_in:
-            kernels.count_into(added, batch.tokens.terms, local.z, how.ghosts / kept)
-            kernels.add_zbar(zhat, zbar, 1.0 / kept)
-        _seat(tables, state, local, run, j)
-    stream_growth.forget(local.live, (added, zhat, tables), reborn=False)
-    mean, duals = dual_step(state.mean, zhat, batch.y, how.ghosts * batch.cost, how, run.each)
-    local.kappa[:] = duals / how.ghosts * local.shown
-    return added, state._replace(mean=mean, tables=tables)
+def start_round(chain: BatchChain, n: int) -> BatchChain:
+    """E[ln phi] and q(w) as the last round left them; new topics without labels in the first round."""
+    (batch, p, _, each), before = chain.run, chain.before
+    counts = chain.sums.counts[:, : len(chain.known.topic)]
+    rows = online_batch.expected_rows(chain.known, batch.terms, counts, each, chain.base)
+    chain = chain._replace(n=n, rows=rows)
+    if n == 0 or p.gibbs:
+        _draw_first_topics(chain)
+        if p.growth is not None:
+            live = stream_growth.start_live(
+                chain.known, before, batch, chain.z, chain.rho, p.growth
+            )
+            chain = chain._replace(live=live)
+    n_columns = len(before.topic)
+    sums = BatchSums(
+        np.zeros((len(batch.terms), n_columns)), np.zeros((batch.n_docs, n_columns)),
+        before.tables.copy(), before.precision.copy(), before.linear.copy(),
+    )  # fmt: skip
+    return _start_weights(chain._replace(sums=sums))
 
 
-def dual_step(
-    before: F64, zhat: F64, y: F64, cost: F64, how: OnlineMarginSettings, each: Each
-) -> tuple[F64, F64]:
-    """The passive-aggressive step of all tasks: the new means, and signed dual variables."""
-    docs, indices = np.nonzero(zhat)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(docs, minlength=len(zhat)))])
-    rows, norms = (indptr, indices, zhat[docs, indices]), (zhat**2).sum(axis=1)
-    mean, duals = before.copy(), np.zeros(y.shape)
-    prior = (how.variance, how.width, how.loss == response.INSENSITIVE)
+def _draw_first_topics(chain: BatchChain) -> None:
+    """Topics without labels, each token after those before it."""
+    batch, _, seed, each = chain.run
+    tokens, alpha = tuple(batch.tokens), chain.alpha.astype(np.float32)
 
     def work(lo: int, hi: int) -> None:
-        stop = (DUAL_ROUNDS, DUAL_TOL)
-        kernels.ascend(mean, duals, lo, hi, rows, norms, y, cost, prior, stop)
-
-    each(work, _counting(len(mean)), 10.0 * len(docs))
-    return mean, duals
-
-
-def _gibbs(
-    state: OnlineMarginState,
-    after: OnlineMarginState,
-    batch: MarginBatch,
-    local: RoundWorkspace,
-    run: MarginRound,
-) -> tuple[F64, OnlineMarginState]:
-    """Topics from lambda = 1 on, each sweep followed by a draw of lambda; then the Gaussians."""
-    how, cost = run.how, (batch.cost * local.shown).astype(np.float32)
-    spread, _ = _invert(after.precision, run.each)
-    mean = after.mean.copy()
-    stream_growth.reset_new_topics(mean, spread, state, len(local.alpha), how.variance)
-    weights = (mean, spread)
-    eta, spread32 = mean.astype(np.float32), spread.astype(np.float32)
-    y32 = batch.y.astype(np.float32)
-    response.start_rows(local.omega, local.kappa, y32, cost, 0, batch.n_docs, how.loss, how.width)
-    _favour(local.kappa, batch, how)
-    added, tables = np.zeros((len(batch.terms), local.n_columns)), state.tables.copy()
-    precision, linear = state.precision.copy(), state.linear.copy()
-    share = how.ghosts / (how.n_sweeps - how.burn_in)
-    for j in range(how.n_sweeps):
-        zbar = _sweep(local, batch, eta, spread32, run, j)
-        gone = stream_growth.forget(local.live, (added, tables), reborn=True)
-        linear[:, gone], precision[:, gone] = state.linear[:, gone], state.precision[:, gone]
-        precision[:, :, gone] = state.precision[:, :, gone]
-        if j >= how.burn_in:
-            kernels.count_into(added, batch.tokens.terms, local.z, share)
-            _gather(precision, linear, zbar, weights, batch, share, run)
-        _seat(tables, state, local, run, j)
-        if j + 1 < how.n_sweeps:
-            number = run.n * how.n_sweeps + j + 1
-            both = (local.omega, local.kappa)
-            _respond(both, zbar, weights, batch, cost, True, number, run)
-            _favour(local.kappa, batch, how)
-    # what is left of topics that are no more is integrated out by `stream_growth.drop_small_topics`
-    stream_growth.forget(local.live, (added, tables), reborn=False)
-    mean = solve_means(precision, linear, run.each)
-    return added, state._replace(precision=precision, linear=linear, mean=mean, tables=tables)
-
-
-def _seat(
-    tables: F64, state: OnlineMarginState, local: RoundWorkspace, run: MarginRound, j: int
-) -> None:
-    """Add the tables that are expected, and draw those and the sticks that the next sweep is under."""
-    how = run.how
-    if local.live is None or how.growth is None:
-        return
-    number = run.n * how.n_sweeps + j + 1
-    if j >= how.burn_in:
-        found = growth.seats(local.live, how.growth, run.seed, number, drawn=False)
-        tables += how.ghosts / (how.n_sweeps - how.burn_in) * found
-    if j + 1 < how.n_sweeps or (run.n + 1 < how.n_rounds and not how.gibbs):
-        growth.renew_sticks(local.live, state.tables, how.growth, run.seed, number)
-
-
-def _favour(kappa: Any, batch: MarginBatch, how: OnlineMarginSettings) -> None:
-    """Where one precision serves all tasks, a dearer yes is a greater pull of the same precision."""
-    if how.shared:
-        kappa *= batch.dear
-
-
-def _gather(
-    precision: F64, linear: F64, zbar: Zbar, weights: tuple[F64, F64], batch: MarginBatch, share: float,
-    run: MarginRound,
-) -> None:  # fmt: skip
-    """Add what the batch says about the weights, with 1 / lambda at its expectation."""
-    how = run.how
-    if how.shared:
-        x = 1.0 / how.floor
-        omega = batch.cost**2 * x
-        kappa = batch.cost * batch.y * (1.0 + batch.cost * how.width * x)
-    else:
-        omega, kappa = np.zeros(batch.y.shape), np.zeros(batch.y.shape)
-        _respond((omega, kappa), zbar, weights, batch, batch.cost, False, 0, run)
-    _favour(kappa, batch, how)
-
-    def matrices(lo: int, hi: int) -> None:
-        kernels.add_precision(precision, zbar, omega, lo, hi, share)
-
-    def vectors(lo: int, hi: int) -> None:
-        kernels.add_linear(linear, zbar, kappa, lo, hi, share)
-
-    run.each(matrices, _counting(len(precision)), 200.0 * batch.n_docs)
-    run.each(vectors, _counting(len(linear)), 20.0 * batch.n_docs)
-
-
-def _respond(
-    out: tuple[Any, Any], zbar: Zbar, weights: tuple[F64, F64], batch: MarginBatch, cost: Any,
-    drawn: bool, number: int, run: MarginRound,
-) -> None:  # fmt: skip
-    """(omega, kappa) of all documents given their topics."""
-    loss = (run.how.loss, run.how.width, run.how.floor)
-
-    def work(lo: int, hi: int) -> None:
-        kernels.respond(
-            *out, zbar, weights, batch.y, cost, batch.ids, lo, hi, loss, drawn, run.seed, number
+        fixed_sweep.start_docs(
+            chain.z, tokens, batch.ids, lo, hi, chain.rows, alpha, seed, INIT, chain.n
         )
 
-    run.each(work, _counting(batch.n_docs), 200.0 * batch.y.shape[1])
+    each(work, batch.tokens.indptr, 2.0 * len(alpha))
 
 
-def _invert(precision: F64, each: Each) -> tuple[F64, F64]:
-    """Covariances and lower factors of precisions."""
-    spread, factor = np.empty_like(precision), np.empty_like(precision)
-
-    def work(lo: int, hi: int) -> None:
-        kernels.invert(spread, factor, precision, lo, hi)
-
-    each(work, _counting(len(precision)), 2.0 * precision.shape[1] ** 3)
-    return spread, factor
-
-
-def solve_means(precision: F64, linear: F64, each: Each) -> F64:
-    """mu = P^-1 b of all tasks."""
-    mean, factor = np.empty_like(linear), np.empty_like(precision)
-
-    def factors(lo: int, hi: int) -> None:
-        kernels.factorise(factor, precision, lo, hi)
-
-    each(factors, _counting(len(precision)), precision.shape[1] ** 3 / 3.0)
-
-    def work(lo: int, hi: int) -> None:
-        kernels.solve(mean, factor, linear, lo, hi)
-
-    each(work, _counting(len(linear)), 2.0 * linear.shape[1] ** 2)
-    return mean
+def _start_weights(chain: BatchChain) -> BatchChain:
+    """The weights that tilt the sampler: their mean, and for "gibbs" their covariance and lambda = 1."""
+    (batch, p, _, each), before = chain.run, chain.before
+    mean = chain.mean.copy()
+    if not p.gibbs:
+        if p.growth is not None:  # topics without a table have the weights of an average topic
+            new = before.tables == 0.0
+            mean[:, new] = before.mean[:, new]
+        return chain._replace(weights=(mean, np.empty((0, 0, 0))))
+    spread = online_weights.covariances(chain.precision, each)
+    stream_growth.reset_new_topics(mean, spread, before, len(chain.alpha), p.variance)
+    y32, cost = batch.y.astype(np.float32), (batch.cost * chain.shown).astype(np.float32)
+    response.start_rows(chain.omega, chain.kappa, y32, cost, 0, batch.n_docs, p.loss.code, p.width)
+    online_weights.favour_positive(chain.kappa, chain.run)
+    return chain._replace(weights=(mean, spread))
 
 
-def _counting(n: int) -> I64:
-    return np.arange(n + 1, dtype=np.int64)
+def draw_topics(chain: BatchChain, j: int) -> BatchChain:
+    """z | lambda, q(phi), q(w): all tokens once under their words and labels; and zbar after it."""
+    (batch, p, seed, each), number = chain.run, _number(chain, j)
+    indptr, n_topics = batch.tokens.indptr, len(chain.before.topic)
+    mean, spread = (x.astype(np.float32) for x in chain.weights)
+    tilt = Tilt(chain.omega, chain.kappa, mean, spread)
+    if chain.live is not None and p.growth is not None:
+        words = (p.beta, len(chain.known.raw) * p.beta)
+        growth.sweep(chain.live, tilt, p.growth, words, seed, number)
+    else:
+        docs = WeightedTokens(batch.tokens, batch.ids, chain.rho)
+        given, alpha = tilted.given_words(chain.rows, n_topics), chain.alpha.astype(np.float32)
+        draw = tilted.topic_draw(chain.z, docs, given, alpha, tilt, seed, number)
+        each(draw, indptr, 5.0 * n_topics)
+    zbar = features.sampled_zbar(chain.z, chain.rho, indptr, n_topics, each)
+    return chain._replace(zbar=zbar)
+
+
+def _number(chain: BatchChain, j: int) -> int:
+    return chain.n * chain.run.p.n_sweeps + j + 1
+
+
+def add_sweep(chain: BatchChain, j: int) -> BatchChain:
+    """After the burn-in, add the sweep's counts, and zbar or its evidence about the weights."""
+    (batch, p, _, _), sums, before = chain.run, chain.sums, chain.before
+    columns = stream_growth.clear_new_topics(chain.live, (sums.counts, sums.zhat, sums.tables))
+    sums.linear[:, columns] = before.linear[:, columns]
+    sums.precision[:, columns] = before.precision[:, columns]
+    sums.precision[:, :, columns] = before.precision[:, :, columns]
+    if j < p.burn_in or chain.zbar is None:
+        return chain
+    n_kept = p.n_sweeps - p.burn_in
+    share = p.ghosts / n_kept
+    kernels.count_into(sums.counts, batch.tokens.terms, chain.z, share)
+    if p.gibbs:
+        online_weights.add_evidence(
+            sums.precision, sums.linear, chain.zbar, chain.weights, share, chain.run
+        )
+    else:
+        kernels.add_zbar(sums.zhat, chain.zbar, 1.0 / n_kept)
+    return chain
+
+
+def draw_tables(chain: BatchChain, j: int) -> BatchChain:
+    """Add the expected tables of the sweep; draw tables and sticks for the next one."""
+    p, live = chain.run.p, chain.live
+    if live is None or p.growth is None:
+        return chain
+    seed, number = chain.run.seed, _number(chain, j)
+    if j >= p.burn_in:
+        found = growth.seats(live, p.growth, seed, number, drawn=False)
+        chain.sums.tables[:] += p.ghosts / (p.n_sweeps - p.burn_in) * found
+    if j + 1 < p.n_sweeps or (chain.n + 1 < p.n_rounds and not p.gibbs):
+        growth.renew_sticks(live, chain.before.tables, p.growth, seed, number)
+    return chain
+
+
+def draw_lambda(chain: BatchChain, j: int) -> BatchChain:
+    """lambda | z, q(w) of "gibbs", as (omega, kappa); "averaging" has none, and its duals stay."""
+    batch, p, _, _ = chain.run
+    if p.gibbs and j + 1 < p.n_sweeps and chain.zbar is not None:
+        cost = (batch.cost * chain.shown).astype(np.float32)
+        out = (chain.omega, chain.kappa)
+        online_weights.augment_into(
+            out, chain.zbar, chain.weights, cost, chain.run, _number(chain, j)
+        )
+    return chain
+
+
+def update_weights(chain: BatchChain) -> BatchChain:
+    """q(w) = N(P^-1 b, P^-1) of "gibbs"; the mean by dual variables of "averaging"."""
+    (batch, p, _, each), sums = chain.run, chain.sums
+    # weights of topics that are no longer in use are integrated out by `stream_growth.drop_small_topics`
+    stream_growth.clear_unused_topics(chain.live, (sums.counts, sums.zhat, sums.tables))
+    if p.gibbs:
+        mean = online_weights.solve_means(sums.precision, sums.linear, each)
+        return chain._replace(mean=mean, precision=sums.precision)
+    cost = p.ghosts * batch.cost
+    mean, duals = online_weights.solve_duals(chain.before.mean, sums.zhat, batch.y, cost, p, each)
+    chain.kappa[:] = duals / p.ghosts * chain.shown
+    return chain._replace(mean=mean)
+
+
+def posterior(chain: BatchChain) -> tuple[OnlineMarginState, F64]:
+    """The state with q(w) and the tables after the last round, and the counts to add to q(phi)."""
+    sums = chain.sums
+    state = chain.before._replace(
+        mean=chain.mean, precision=chain.precision, linear=sums.linear, tables=sums.tables
+    )
+    return state, sums.counts

@@ -1,11 +1,10 @@
-"""Topics that are born and die along a stream: room for a mini-batch, and what of it stays.
+"""Topics that are born and die along a stream: spare columns for a mini-batch, and which of them stay.
 
-What is known of topics grows by rows and columns: a topic that nobody has seen has a weight of variance
-sigma^2 of its own, so precisions gain 1 / sigma^2 on the diagonal and nothing beside it. Its mean is that of
-an average topic. zbar sums to one, so what is common to all scores (that most documents lack the label) is
-in the weights of every topic, and a topic without it would be a refuge from labels. A topic that is given up
-is integrated out: covariances lose its row and column, which is not what precisions lose (that would be to
-know that its weight is zero).
+A topic without tokens has an independent weight of variance sigma^2, so a precision gains 1 / sigma^2 on the
+diagonal and zeros beside it. Its mean is that of an average topic: zbar sums to one, so the weights of every
+topic hold the common level of the scores (most documents lack the label). A topic without that level would
+attract the documents that lack the label. A topic that is dropped is integrated out: the covariance loses its
+row and column. Dropping them from the precision instead would fix its weight at zero.
 """
 
 from __future__ import annotations
@@ -15,31 +14,31 @@ from numpy.typing import NDArray
 
 from bayou.inference.lda.arrays import F32, F64, I64, U16
 from bayou.inference.margin import growth
-from bayou.inference.margin.batch import MarginBatch
+from bayou.inference.margin.batch import MarginBatch, TopicPosterior
 from bayou.inference.margin.growth import LiveDocuments, TopicGrowth
 from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
 
-PRUNE_EVERY = 1024  # documents between two looks at small topics
-N_COURSE = 100  # mini-batches whose number of topics is remembered
+PRUNE_EVERY = 1024  # documents between two checks for small topics
+N_COURSE = 100  # mini-batches whose number of topics is kept
 
 Mask = NDArray[np.bool_]
 
 
-def roomy(
-    state: OnlineMarginState, how: OnlineMarginSettings, by: TopicGrowth
+def add_spare_topics(
+    state: OnlineMarginState, p: OnlineMarginSettings, by: TopicGrowth
 ) -> OnlineMarginState:
-    """The state with columns for topics to be born; of the words (``raw``) there is nothing to add."""
+    """The state with columns for topics to be born; ``raw`` stays as it is."""
     n_topics = len(state.topic)
     n = growth.columns(n_topics, by) - n_topics
     precision = np.pad(state.precision, ((0, 0), (0, n), (0, n)))
     at = np.arange(n_topics, n_topics + n)
-    precision[:, at, at] = 1.0 / how.variance
+    precision[:, at, at] = 1.0 / p.variance
     none = np.full(n, -1, np.int64)
     mean = np.pad(state.mean, ((0, 0), (0, n)))
     mean[:, n_topics:] = newborn_mean(state, by)[:, None]
     linear = np.pad(state.linear, ((0, 0), (0, n)))
     if len(linear):
-        linear[:, n_topics:] = mean[:, n_topics:] / how.variance
+        linear[:, n_topics:] = mean[:, n_topics:] / p.variance
     return state._replace(
         topic=np.pad(state.topic, (0, n)), mean=mean, linear=linear, precision=precision,
         tables=np.pad(state.tables, (0, n)), ids=np.concatenate([state.ids, none]),
@@ -47,24 +46,24 @@ def roomy(
 
 
 def newborn_mean(state: OnlineMarginState, by: TopicGrowth) -> F64:
-    """What an average topic speaks for: every topic carries the common level of the scores."""
+    """Weights of an average topic: the common level of the scores."""
     stick = growth.expected_sticks(state.tables, by.gamma)
     return np.asarray(state.mean @ (stick / stick.sum()), np.float64)
 
 
-def begin(
-    state: OnlineMarginState, batch: MarginBatch, z: U16, rho: F32, by: TopicGrowth
-) -> LiveDocuments:
-    """The batch with its first topics, on top of what is known of its terms."""
-    before = ((state.raw[batch.terms] * np.float32(state.scale)).astype(np.float32), state.topic)
-    roots = growth.open_roots(state.tables, z, by)
-    return growth.make_live(batch.tokens, batch.ids, rho, z, before, roots)
+def start_live(
+    known: TopicPosterior, state: OnlineMarginState, batch: MarginBatch, z: U16, rho: F32, by: TopicGrowth
+) -> LiveDocuments:  # fmt: skip
+    """The tokens of the batch with their first topics, counted on top of the counts before it."""
+    counts = (known.raw[batch.terms] * np.float32(known.scale)).astype(np.float32)
+    roots = growth.open_roots(state.tables[: len(known.topic)], z, by)
+    return growth.make_live(batch.tokens, batch.ids, rho, z, (counts, known.topic), roots)
 
 
 def reset_new_topics(
     mean: F64, spread: F64, before: OnlineMarginState, n_topics: int, variance: float
 ) -> None:
-    """Topics of this batch speak as they did before it while it is sampled: mu, sigma^2, on their own."""
+    """While a batch is sampled, its new topics keep their prior weights: mu and sigma^2, independent."""
     mean[:, n_topics:] = before.mean[:, n_topics:]
     spread[:, n_topics:, :] = 0.0
     spread[:, :, n_topics:] = 0.0
@@ -73,28 +72,42 @@ def reset_new_topics(
         spread[:, at, at] = variance
 
 
-def forget(live: LiveDocuments | None, sums: tuple[F64, ...], *, reborn: bool) -> I64:
-    """Set to zero what was summed for columns whose topic was born just now, or is no more."""
+def clear_new_topics(live: LiveDocuments | None, sums: tuple[F64, ...]) -> I64:
+    """Set the sums of topics that were born in the last sweep to zero; gives their columns."""
     if live is None:
         return np.empty(0, np.int64)
-    gone = np.flatnonzero(live.roots.born if reborn else ~live.roots.in_use)
-    for each in sums:
-        each[..., gone] = 0.0
+    columns = np.flatnonzero(live.roots.born)
+    _clear(sums, columns)
     live.roots.born[:] = False
-    return gone
+    return columns
+
+
+def clear_unused_topics(live: LiveDocuments | None, sums: tuple[F64, ...]) -> None:
+    """Set the sums of topics that are no longer in use to zero."""
+    if live is not None:
+        _clear(sums, np.flatnonzero(~live.roots.in_use))
+        live.roots.born[:] = False
+
+
+def _clear(sums: tuple[F64, ...], columns: I64) -> None:
+    for array in sums:
+        array[..., columns] = 0.0
 
 
 def drop_small_topics(
-    state: OnlineMarginState, added: F64, n_docs: int, by: TopicGrowth
+    state: OnlineMarginState, added: F64, n_docs: int, p: OnlineMarginSettings
 ) -> tuple[OnlineMarginState, F64]:
     """Topics with tables and enough tokens stay; the others are integrated out.
 
-    A topic begins with a few tokens of one batch, so what is enough is asked of it from time to time only.
+    A new topic has a few tokens of one batch, so the full limit applies every `PRUNE_EVERY` documents only.
     """
+    by = p.growth
+    if by is None:
+        return state, added
     n_old, mass = state.raw.shape[1], state.topic + added.sum(axis=0)
     due = state.n_seen // PRUNE_EVERY < (state.n_seen + n_docs) // PRUNE_EVERY
     keep = (state.tables > 0.0) & (mass >= (by.least if due else min(by.least, 1.0)))
-    if not keep.any():  # no token so far: all that was there, or the largest
+    if not keep.any():  # no token so far: all topics before the batch, or the largest
         keep = np.arange(len(keep)) < n_old
         if state.tables.any():
             keep = np.arange(len(keep)) == int(np.argmax(mass))
@@ -107,7 +120,7 @@ def drop_small_topics(
         stay = keep[:n_old]
         raw[:, : int(stay.sum())] = state.raw[:, stay]
     precision, linear = marginal(state.precision, state.linear, keep)
-    gram, refitted = second_stage(state, keep, by)
+    gram, refitted = move_second_stage(state, keep, by)
     course = np.append(state.course, int(keep.sum()))[-N_COURSE:]
     state = state._replace(
         raw=raw, topic=state.topic[keep], precision=precision,
@@ -118,12 +131,12 @@ def drop_small_topics(
     return state, np.ascontiguousarray(added[:, keep])
 
 
-def second_stage(state: OnlineMarginState, keep: Mask, by: TopicGrowth) -> tuple[F64, F64]:
+def move_second_stage(state: OnlineMarginState, keep: Mask, by: TopicGrowth) -> tuple[F64, F64]:
     """Sums and weights of the second stage (`online_refit`) for the topics that stay.
 
-    Of the documents behind the sums none had a topic that is born now. What they had of one that is given up
-    goes to the others by their sticks, so that rows of zbar still sum to one. Weights that are no sums begin
-    at what an average document scores, and stay where they are.
+    No document in the sums had a topic that is born now. The share of a dropped topic goes to the others by
+    their sticks, so that rows of zbar still sum to one. Weights of labels are not sums: a new topic starts at
+    the score of an average document, and the other weights stay.
     """
     n_old = state.gram.shape[1]
     if not len(state.bend) or (keep[:n_old].all() and not keep[n_old:].any()):

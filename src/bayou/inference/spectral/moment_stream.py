@@ -1,25 +1,26 @@
 """Moments along a stream: documents wait until a basis can be chosen from them, then only sums are kept.
 
-Document t counts 2^(t / h) times as much as the first, with h the half-life; the factor is folded into the
-sums by powers of two, so that it neither overflows nor rounds. Where topics may be replaced, a basis grows
-stale: a new generation, with a basis of its own, begins every so many documents and takes over when the next
-one begins. What is kept depends on the documents and their order, not on how the stream is cut.
+Document t has 2^(t / h) times the weight of the first, with h the half-life. The sums are rescaled by powers
+of two, so that the weights neither overflow nor round. With a half-life a basis becomes outdated. A new
+generation with its own basis begins every `generation` documents, and replaces the current one when the next
+generation begins. What is kept depends on the documents and their order, not on how the stream is cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
-from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.lda.arrays import F32, F64, I64, Each
 from bayou.inference.lda.documents import Pairs, select
-from bayou.inference.spectral import moments, reservoir, solve
+from bayou.inference.spectral import mixture, moments, reservoir, solve
 from bayou.inference.spectral.blas import one_thread
 from bayou.inference.spectral.moments import Moments
 from bayou.inference.spectral.reservoir import Reservoir, slice_pairs
+from bayou.inference.spectral.settings import MomentSettings
+from bayou.inference.spectral.solve import Diagnosis, Solution
 from bayou.kernels.spectral.moments import count_terms
 
 _HALVINGS = 64  # of the first document's weight, before the sums are scaled
@@ -34,20 +35,15 @@ class MomentGeneration(NamedTuple):
     waiting: Reservoir
 
 
-def begin_generation(since: int, n_terms: int, p: SimpleNamespace) -> MomentGeneration:
+def begin_generation(since: int, n_terms: int, p: MomentSettings) -> MomentGeneration:
     """A generation without documents."""
     span = _HALVINGS * (p.half_life or 1)
     origin = since - since % span
     return MomentGeneration(since, origin, moments.empty(np.zeros((n_terms, 0))), reservoir.none())
 
 
-def n_burn_in(p: SimpleNamespace) -> int:
-    """Documents from which a basis is chosen."""
-    return int(p.burn_in or max(1_000, 100 * p.n_topics))
-
-
-def weights_of(stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace) -> F64:
-    """w_t of documents ``first`` and on; 0 or less for those that are left out."""
+def weights_of(stream: MomentGeneration, pairs: Pairs, first: int, p: MomentSettings) -> F64:
+    """w_t of documents ``first`` and on; 0 or less for documents that are left out."""
     weights = moments.document_weights(pairs, p.weighting == "tokens", p.max_share)
     if p.half_life:
         times = first - stream.origin + np.arange(pairs.n_docs)
@@ -55,8 +51,8 @@ def weights_of(stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleName
     return weights
 
 
-def _move_origin(stream: MomentGeneration, now: int, p: SimpleNamespace) -> MomentGeneration:
-    """Move the origin on by whole half-lives where the weights have grown large."""
+def _move_origin(stream: MomentGeneration, now: int, p: MomentSettings) -> MomentGeneration:
+    """Move the origin by whole half-lives if the weights have become large."""
     span = _HALVINGS * (p.half_life or 0)
     if not span or now - stream.origin < span:
         return stream
@@ -65,8 +61,8 @@ def _move_origin(stream: MomentGeneration, now: int, p: SimpleNamespace) -> Mome
     return stream._replace(origin=stream.origin + times * span, sums=sums)
 
 
-def _pieces(first: int, n_docs: int, p: SimpleNamespace) -> Iterator[tuple[int, int]]:
-    """Documents cut where the weights are folded, wherever the stream itself is cut."""
+def _pieces(first: int, n_docs: int, p: MomentSettings) -> Iterator[tuple[int, int]]:
+    """Documents cut where the sums are rescaled, however the stream itself is cut."""
     span = _HALVINGS * (p.half_life or 0)
     lo = 0
     while lo < n_docs:
@@ -76,12 +72,12 @@ def _pieces(first: int, n_docs: int, p: SimpleNamespace) -> Iterator[tuple[int, 
 
 
 def take(
-    stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace, seed: int
+    stream: MomentGeneration, pairs: Pairs, first: int, p: MomentSettings, seed: int
 ) -> MomentGeneration:
     """Learn from documents, the first of which has this number in the stream."""
     if stream.sums.basis.shape[1]:
         return _add_pairs(stream, pairs, first, p)
-    room = n_burn_in(p) - stream.waiting.pairs.n_docs
+    room = p.burn_in - stream.waiting.pairs.n_docs
     if p.mode == "history" or pairs.n_docs < room:
         return stream._replace(waiting=reservoir.append_pairs(stream.waiting, pairs))
     waiting = reservoir.join_pairs(stream.waiting.pairs, slice_pairs(pairs, 0, room))
@@ -89,11 +85,13 @@ def take(
     stream = _add_pairs(with_basis(stream, waiting, p, seed), waiting, stream.since, p)
     if stream.sums.basis.shape[1]:
         return _add_pairs(stream, rest, first + room, p)
-    return take(stream._replace(since=first + room), rest, first + room, p, seed)  # none was fit
+    return take(
+        stream._replace(since=first + room), rest, first + room, p, seed
+    )  # no document had moments
 
 
 def with_basis(
-    stream: MomentGeneration, pairs: Pairs, p: SimpleNamespace, seed: int, sample: I64 | None = None
+    stream: MomentGeneration, pairs: Pairs, p: MomentSettings, seed: int, sample: I64 | None = None
 ) -> MomentGeneration:
     """The generation with a basis chosen from documents, which then wait no longer."""
     some = pairs if sample is None else select(pairs, sample)
@@ -108,7 +106,7 @@ def with_basis(
 
 
 def _add_pairs(
-    stream: MomentGeneration, pairs: Pairs, first: int, p: SimpleNamespace
+    stream: MomentGeneration, pairs: Pairs, first: int, p: MomentSettings
 ) -> MomentGeneration:
     for lo, hi in _pieces(first, pairs.n_docs, p):
         piece = slice_pairs(pairs, lo, hi)
@@ -118,8 +116,8 @@ def _add_pairs(
     return stream
 
 
-def sums_of(stream: MomentGeneration, p: SimpleNamespace, seed: int) -> Moments:
-    """The moments as they are; where documents still wait, in the main directions of those."""
+def sums_of(stream: MomentGeneration, p: MomentSettings, seed: int) -> Moments:
+    """The moments so far. While documents still wait, they are computed in the main directions of those."""
     if stream.sums.basis.shape[1]:
         return stream.sums
     waiting, n_terms = stream.waiting.pairs, len(stream.sums.basis)
@@ -137,22 +135,40 @@ class MomentStreamState(NamedTuple):
 
     n_seen: int
     known: F64  # counts of terms
-    now: MomentGeneration  # what is solved
-    next: MomentGeneration | None  # the generation that takes over
-    pool: Reservoir  # a uniform sample of all documents, or the latest where older ones fade
+    now: MomentGeneration  # the generation that is solved
+    next: MomentGeneration | None  # the generation that replaces it
+    pool: Reservoir  # a uniform sample of all documents; with a half-life, the latest documents
 
 
-def init(n_terms: int, p: SimpleNamespace) -> MomentStreamState:
+class MomentAnswer(NamedTuple):
+    """Smoothed topics, with a diagnosis of the solution."""
+
+    alpha: F64  # Dirichlet parameters of LDA, or the shares of documents
+    rows: F32  # terms x topics
+    diagnosis: Diagnosis
+
+
+def init(n_terms: int, p: MomentSettings) -> MomentStreamState:
     """No documents yet."""
     return MomentStreamState(
         0, np.zeros(n_terms), begin_generation(0, n_terms, p), None, reservoir.none()
     )
 
 
-def update(
-    state: MomentStreamState, pairs: Pairs, p: SimpleNamespace, seed: int
+def choose_basis(
+    state: MomentStreamState, pairs: Pairs, p: MomentSettings, seed: int
 ) -> MomentStreamState:
-    """Take documents in, in their order, turning to a new generation where one is due."""
+    """Choose the basis from a sample of all documents, if there is one basis for all of them."""
+    if p.mode != "basis" or p.half_life:
+        return state
+    sample = solve.sample_of(pairs.n_docs, 4 * p.burn_in, seed)
+    return state._replace(now=with_basis(state.now, pairs, p, seed, sample))
+
+
+def update(
+    state: MomentStreamState, pairs: Pairs, p: MomentSettings, seed: int, each: Each
+) -> MomentStreamState:
+    """Add documents in their order, and begin a new generation where one is due."""
     lo, turn = 0, p.generation
     while lo < pairs.n_docs:
         if turn and state.n_seen and state.n_seen % turn == 0:
@@ -168,7 +184,7 @@ def update(
 
 
 def _take_pairs(
-    state: MomentStreamState, pairs: Pairs, p: SimpleNamespace, seed: int
+    state: MomentStreamState, pairs: Pairs, p: MomentSettings, seed: int
 ) -> MomentStreamState:
     first, now, later, pool = state.n_seen, state.now, state.next, state.pool
     known = state.known.copy()
@@ -177,8 +193,21 @@ def _take_pairs(
         now = take(now, pairs, first, p, seed)
     if later is not None:
         later = take(later, pairs, first, p, seed)
-    if p.half_life and p.mode == "basis" and p.n_polish:  # EM must not bring back what has faded
+    if p.half_life and p.mode == "basis" and p.n_polish:  # EM must not see faded documents
         pool = reservoir.latest(pool, pairs, min(p.reservoir, 2 * p.half_life))
     elif p.mode == "reservoir" or (p.mode == "basis" and p.n_polish):
         pool = reservoir.sample_pairs(pool, pairs, p.reservoir, seed)
     return MomentStreamState(first + pairs.n_docs, known, now, later, pool)
+
+
+def solved_generation(state: MomentStreamState, p: MomentSettings) -> MomentGeneration:
+    """The generation to solve: the current one, or the documents of the uniform sample."""
+    return state.now._replace(waiting=state.pool) if p.mode == "reservoir" else state.now
+
+
+def smooth(state: MomentStreamState, found: Solution, p: MomentSettings) -> tuple[F64, F64, float]:
+    """Topics mixed with pseudo-tokens of the unigram; the unigram, and how many pseudo-tokens."""
+    unigram = mixture.unigram_of(state.known, p.beta)
+    pseudo = float(len(unigram) if p.smoothing is None else p.smoothing)
+    tokens = found.weights * state.known.sum() * (found.diagnosis.rank > 0)
+    return mixture.smooth_rows(found.rows, tokens, unigram, max(pseudo, 1e-9)), unigram, pseudo

@@ -12,12 +12,14 @@ models. JMLR 15, 2014.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
+from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F64
 from bayou.inference.lda.documents import Pairs
 from bayou.kernels.rng import BASIS
@@ -32,10 +34,10 @@ _TOL, _STEPS = 1e-2, 20  # of eigenvectors: any basis near them serves as well
 class Moments(NamedTuple):
     """Sums over documents of weight w_t, in a basis Q of r columns. See `kernels.spectral.moments`."""
 
-    basis: F64  # Q, terms x r
-    seen: F64  # terms x 2r: sum b c y', sum a c y'
-    cube: F64  # r (r + 1) (r + 2) / 6: sum a y (x) y (x) y
-    once: F64  # terms x 3: sum b c, sum a c, sum w c / L
+    basis: Annotated[F64, Array("terms", "rank", ge=None)]  # Q, terms x r
+    seen: Annotated[F64, Array("terms", "both", ge=None)]  # terms x 2r: sum b c y', sum a c y'
+    cube: Annotated[F64, Array("cells", ge=None)]  # r (r + 1) (r + 2) / 6: sum a y (x) y (x) y
+    once: Annotated[F64, Array("terms", 3, ge=None)]  # sum b c, sum a c, sum w c / L
     weight: float  # sum of w_t
     n_docs: int  # documents in the sums
     n_short: int  # documents of under three tokens, which have no third moment
@@ -49,6 +51,15 @@ def empty(basis: F64) -> Moments:
     return Moments(
         basis, np.zeros((n_terms, 2 * r)), np.zeros(size), np.zeros((n_terms, 3)), 0.0, 0, 0, 0
     )
+
+
+def check(sums: Moments) -> None:
+    """Refuse moments of a file whose sizes do not follow from the rank of their basis."""
+    r = sums.basis.shape[1]
+    if sums.seen.shape[1] != 2 * r or len(sums.cube) != r * (r + 1) * (r + 2) // 6:
+        raise ModelFileError(
+            "the moments in the file do not fit their basis; train the model again"
+        )
 
 
 def document_weights(pairs: Pairs, by_tokens: bool, max_share: float | None) -> F64:

@@ -10,10 +10,11 @@ at [Li94].
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from bayou.data.schema import Array, Number
 from bayou.inference.lda.arrays import F32, I32, I64
 from bayou.inference.lda.documents import Pairs, select
 from bayou.kernels.rng import GOLDEN, RESERVOIR, key, unit
@@ -24,12 +25,12 @@ _MASK = (1 << 64) - 1
 class Reservoir(NamedTuple):
     """Documents that are kept; a state, so arrays and numbers only."""
 
-    indptr: I64
-    terms: I32
-    counts: F32
+    indptr: Annotated[I64, Array("docs+1", offsets="pairs")]
+    terms: Annotated[I32, Array("pairs", below="terms")]
+    counts: Annotated[F32, Array("pairs")]
     n_seen: int  # documents offered
     n_drawn: int  # random numbers used
-    log_w: float  # ln W of Algorithm L
+    log_w: Annotated[float, Number(ge=None)]  # ln W of Algorithm L
     next: int  # the number of the next document to take in
 
     @property

@@ -10,10 +10,11 @@ models. JMLR 15, 2014.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from bayou.data.schema import Array, Number
 from bayou.inference.lda.arrays import F32, F64, I64
 from bayou.inference.lda.documents import Pairs, select
 from bayou.inference.spectral import moments, tensor
@@ -28,16 +29,20 @@ NEAR = 2.0  # times the next eigenvalue: what does not reach that hardly stands 
 FAR = 0.2  # how far from 1 sums may be before they are told
 MANY = 256  # topics from which no tensor is made while the documents are at hand
 
+AnyFloat = Annotated[float, Number(ge=None, finite=False)]
+
 
 class Diagnosis(NamedTuple):
     """What the moments say about themselves."""
 
-    eigenvalues: F64  # of the second moment in the basis, largest first
-    rank: int  # of them, how many stand out; at most n_topics
-    residual: float  # share of the third moment that no sum of topics explains; NaN if not made
-    weight_sum: float  # sum of the weights before they are made to sum to one
-    column_sums: F64  # of the topics before they are made distributions
-    negative: float  # largest share of a topic that was negative
+    eigenvalues: Annotated[F64, Array("values", ge=None)]  # of the second moment, largest first
+    rank: int  # number of eigenvalues that are above the noise; at most n_topics
+    residual: (
+        AnyFloat  # share of the third moment that the topics do not explain; NaN if not computed
+    )
+    weight_sum: AnyFloat  # sum of the weights before they are normalised
+    column_sums: Annotated[F64, Array("found", ge=None)]  # of the topics before they are normalised
+    negative: AnyFloat  # largest share of a topic that was negative
     n_docs: int
     n_short: int
     n_bursty: int

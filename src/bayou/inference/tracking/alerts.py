@@ -1,4 +1,4 @@
-"""From what was judged in a slice to the alerts and rows that are kept of it."""
+"""Alerts and history entries from the results of a slice."""
 
 from __future__ import annotations
 
@@ -9,72 +9,73 @@ import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, I64
 from bayou.inference.lda.documents import Pairs
-from bayou.inference.tracking import change, evidence, lineage, state
+from bayou.inference.tracking import change, lineage, state
+from bayou.inference.tracking.evidence import SliceEvidence
 from bayou.inference.tracking.history import N_TERMS, Alert
 from bayou.inference.tracking.lineage import Event
 from bayou.inference.tracking.slice import SliceResult
+from bayou.inference.tracking.surprise import usual_share_over_limit
 from bayou.kernels.tracking import slices
 
 N_WORDS = 8
 N_DOCS = 3
-_NEWBORN = 0.2  # of a term's excess: what makes it a word of a topic that is just born
-_RARE = 0.01  # p under which a slice has too many surprising documents
+_NEWBORN = 0.2  # least part of a term's excess that makes it a word of a new topic
+_RARE = 0.01  # p-value below which a slice has too many surprising documents
 
 
 class SliceContext(NamedTuple):
-    """The documents of a slice and what things are called."""
+    """The documents of a slice, and names of documents and terms."""
 
     number: int
     date: str
     pairs: Pairs
     doc_names: Sequence[str]
     term: Callable[[int], str]
-    own: Collection[str] = ()  # words for its own time: that they are said is no news
+    own: Collection[str] = ()  # words for the time of the slice, which never count as new
 
 
 def alerts_of(step: SliceResult, here: SliceContext, settled: bool) -> list[Alert]:
-    """Everything that changed in a slice, what concerns its topics' lives first.
+    """All changes in a slice, events of the lineage first.
 
-    Of a stream that has not ``settled`` nothing else is told.
+    If the stream has not ``settled``, only events of the lineage are reported.
     """
-    events = [_of_event(step, here, event) for event in step.events]
+    events = [_event_alert(step, here, event) for event in step.events]
     if step.judged is None or not settled:
         return events
-    told = {alert.topic for alert in events}
-    words = _emerging(step, here)
-    drifts = [_of_drift(step, here, int(k), words.pop(int(k), [])) for k in _new(step, told)]
-    found = [_of_words(step, here, k, terms) for k, terms in words.items() if terms]
-    for alert in found[:]:
-        if alert.topic in told:  # said by the event already
-            found.remove(alert)
-    swings = [_of_swing(step, here, int(k)) for k in _swing_columns(step, told)]
+    reported = {alert.topic for alert in events}
+    words = _emerging_terms(step, step.judged, here)
+    drifts = [
+        _drift_alert(step, step.judged, here, k, words.pop(k, []))
+        for k in _drift_columns(step, step.judged, reported)
+    ]
+    found = [_words_alert(step, step.judged, here, k, terms) for k, terms in words.items() if terms]
+    found = [alert for alert in found if alert.topic not in reported]
+    columns = _swing_columns(step, step.judged, reported)
+    swings = [_swing_alert(step, step.judged, here, k) for k in columns]
     out = [*events, *drifts, *found, *swings]
     if step.judged.p_surprise < _RARE and not step.born:
-        out += _of_surprise(step, here)
+        out.append(_surprise_alert(step, step.judged, here))
     return out
 
 
-def _new(step: SliceResult, told: set[int]) -> I64:
-    """Columns of topics that have drifted and of which nothing was said yet."""
-    judged = step.judged
-    if judged is None:
-        return np.zeros(0, np.int64)
-    columns = np.flatnonzero(judged.is_new)
-    return np.array([k for k in columns if int(step.before.ids[k]) not in told], np.int64)
+def _drift_columns(step: SliceResult, judged: SliceEvidence, reported: set[int]) -> list[int]:
+    """Columns of topics that have drifted and are not reported yet."""
+    return _unreported(step, np.flatnonzero(judged.is_new), reported)
 
 
-def _swing_columns(step: SliceResult, told: set[int]) -> I64:
-    """Columns of topics whose share has begun to move, and of which nothing else is told.
+def _swing_columns(step: SliceResult, judged: SliceEvidence, reported: set[int]) -> list[int]:
+    """Columns of topics whose share has begun to change, and that are not reported yet.
 
-    While the words of a topic change, others have some of its tokens: that it falls is no further news.
+    While the words of a topic change, other topics hold some of its tokens. So its fall is not reported.
     """
-    judged, before = step.judged, step.before
-    if judged is None:
-        return np.zeros(0, np.int64)
+    before = step.before
     fresh = (judged.swung != 0) & (judged.swung != before.leaning)
     changing = judged.is_new | ((judged.drifted | (before.alarmed > 0)) & (judged.swung < 0))
-    columns = np.flatnonzero(fresh & ~changing)
-    return np.array([k for k in columns if int(before.ids[k]) not in told], np.int64)
+    return _unreported(step, np.flatnonzero(fresh & ~changing), reported)
+
+
+def _unreported(step: SliceResult, columns: I64, reported: set[int]) -> list[int]:
+    return [k for k in columns.tolist() if int(step.before.ids[k]) not in reported]
 
 
 def _id_of(step: SliceResult, column: int) -> int:
@@ -84,11 +85,10 @@ def _id_of(step: SliceResult, column: int) -> int:
     return step.born.get(column, -1)
 
 
-def _emerging(step: SliceResult, here: SliceContext) -> dict[int, list[int]]:
-    """Terms that have begun to emerge, most improbable first, by the column that has most of them."""
-    judged = step.judged
-    if judged is None:
-        return {}
+def _emerging_terms(
+    step: SliceResult, judged: SliceEvidence, here: SliceContext
+) -> dict[int, list[int]]:
+    """Terms that have begun to emerge, least probable first, by the column with their largest excess."""
     fresh = np.flatnonzero(judged.emerged & (step.before.hot == 0))
     fresh = fresh[np.argsort(judged.p_terms[fresh], kind="stable")]
     fresh = np.array([v for v in fresh if here.term(int(v)) not in here.own], np.int64)
@@ -107,23 +107,23 @@ def _emerging(step: SliceResult, here: SliceContext) -> dict[int, list[int]]:
 
 
 def _words(step: SliceResult, here: SliceContext, column: int, n: int = N_WORDS) -> tuple[str, ...]:
-    """The leading terms of a column, in the slice or, where it has next to none, in its memory."""
+    """The leading terms of a column in the slice, or in its memory if it has almost no tokens."""
     counts = step.seen.of(column)
     if step.seen.tokens[column] < 20 and column < len(step.before.ids):
         counts = step.before.memory[:, column]
-    (best,), (values,) = _leading(np.ascontiguousarray(counts)[:, None], n)
+    (best,), (values,) = _largest(np.ascontiguousarray(counts)[:, None], n)
     return tuple(here.term(int(v)) for v in best[values > 0])
 
 
 def _docs(step: SliceResult, here: SliceContext, column: int) -> tuple[str, ...]:
-    """Names of the documents with most tokens in a column, among those that it has a fifth of."""
+    """Names of the documents with most tokens in a column, of which the column has at least a fifth."""
     mine = step.doc_topic[:, column]
     lengths = np.maximum(step.doc_topic.sum(axis=1), 1e-12)
     best = np.argsort(-mine, kind="stable")[:N_DOCS]
     return tuple(here.doc_names[d] for d in best if mine[d] / lengths[d] >= 0.2)
 
 
-def _of_event(step: SliceResult, here: SliceContext, event: Event) -> Alert:
+def _event_alert(step: SliceResult, here: SliceContext, event: Event) -> Alert:
     k = event.column
     return Alert(
         here.number, here.date, event.kind, event.id, _words(step, here, k), (), event.before,
@@ -132,9 +132,10 @@ def _of_event(step: SliceResult, here: SliceContext, event: Event) -> Alert:
     )  # fmt: skip
 
 
-def _of_drift(step: SliceResult, here: SliceContext, k: int, fresh: list[int]) -> Alert:
-    judged, nan = step.judged, float("nan")
-    assert judged is not None
+def _drift_alert(
+    step: SliceResult, judged: SliceEvidence, here: SliceContext, k: int, fresh: list[int]
+) -> Alert:
+    nan = float("nan")
     memory = state.normalise_columns(step.before.memory[:, k])
     gained, lost = change.divergence_terms(step.seen.of(k).astype(np.float64), memory, N_WORDS)
     first = list(dict.fromkeys([*fresh, *gained.tolist()]))[:N_WORDS]
@@ -146,9 +147,10 @@ def _of_drift(step: SliceResult, here: SliceContext, k: int, fresh: list[int]) -
     )  # fmt: skip
 
 
-def _of_words(step: SliceResult, here: SliceContext, k: int, terms: list[int]) -> Alert:
-    judged, pairs = step.judged, here.pairs
-    assert judged is not None
+def _words_alert(
+    step: SliceResult, judged: SliceEvidence, here: SliceContext, k: int, terms: list[int]
+) -> Alert:
+    pairs = here.pairs
     chosen, lead = np.zeros(len(step.before.usual), bool), terms[0]
     chosen[terms] = True
     mine = np.flatnonzero(chosen[pairs.terms])
@@ -164,9 +166,7 @@ def _of_words(step: SliceResult, here: SliceContext, k: int, terms: list[int]) -
     )  # fmt: skip
 
 
-def _of_swing(step: SliceResult, here: SliceContext, k: int) -> Alert:
-    judged = step.judged
-    assert judged is not None
+def _swing_alert(step: SliceResult, judged: SliceEvidence, here: SliceContext, k: int) -> Alert:
     before = float(lineage.usual_share(step.before.logit[k]))
     return Alert(
         here.number, here.date, "rise" if judged.swung[k] > 0 else "fall", int(step.before.ids[k]),
@@ -175,10 +175,8 @@ def _of_swing(step: SliceResult, here: SliceContext, k: int) -> Alert:
     )  # fmt: skip
 
 
-def _of_surprise(step: SliceResult, here: SliceContext) -> list[Alert]:
-    """The documents that fit nowhere, and the terms that they have in common."""
-    judged = step.judged
-    assert judged is not None
+def _surprise_alert(step: SliceResult, judged: SliceEvidence, here: SliceContext) -> Alert:
+    """The documents that no topic explains, and the terms that they have in common."""
     limit = float(step.before.surprise[1])
     odd = np.flatnonzero(np.nan_to_num(judged.surprise, nan=-np.inf) > limit)
     worst = odd[np.argsort(-judged.surprise[odd], kind="stable")]
@@ -189,33 +187,28 @@ def _of_surprise(step: SliceResult, here: SliceContext) -> list[Alert]:
     lift = np.where(docs >= 2, docs * np.log((docs + 0.5) / (usual + 0.5)), 0.0)
     best = np.argsort(-lift, kind="stable")[:N_WORDS]
     share = len(odd) / max(int(np.isfinite(judged.surprise).sum()), 1)
-    return [
-        Alert(
-            here.number, here.date, "surprise", -1,
-            tuple(here.term(int(v)) for v in best if lift[v] > 0), (), evidence.surprising(step.before),
-            share, float("nan"), float("nan"), judged.p_surprise,
-            tuple(here.doc_names[d] for d in worst[:N_DOCS]),
-        )
-    ]  # fmt: skip
+    return Alert(
+        here.number, here.date, "surprise", -1,
+        tuple(here.term(int(v)) for v in best if lift[v] > 0), (),
+        usual_share_over_limit(step.before), share, float("nan"), float("nan"), judged.p_surprise,
+        tuple(here.doc_names[d] for d in worst[:N_DOCS]),
+    )  # fmt: skip
 
 
-def _leading(rows: F32, n: int) -> tuple[I64, F32]:
+def _largest(rows: F32, n: int) -> tuple[I64, F32]:
     """Places and values of the ``n`` largest entries of each column; among equals the first."""
-    n = min(n, len(rows))
-    places, values = (
-        np.empty((rows.shape[1], n), np.int64),
-        np.empty((rows.shape[1], n), np.float32),
-    )
-    slices.leading(places, values, rows)
+    shape = rows.shape[1], min(n, len(rows))
+    places, values = np.empty(shape, np.int64), np.empty(shape, np.float32)
+    slices.largest_into(places, values, rows)
     return places, values
 
 
-def rows_of(
-    step: SliceResult, number: int, intern: Callable[[Sequence[int]], list[int]]
+def course_rows(
+    step: SliceResult, number: int, numbers_of: Callable[[Sequence[int]], list[int]]
 ) -> dict[str, Any]:
-    """One row for every topic that has a column after the slice, for `history.Courses`.
+    """One entry for `history.Courses` per topic that has a column after the slice.
 
-    ``intern`` gives the numbers by which terms are kept.
+    ``numbers_of`` gives the numbers of terms in the history.
     """
     ids = step.state.ids
     column = {i: k for k, i in enumerate(step.before.ids.tolist())}
@@ -228,18 +221,19 @@ def rows_of(
         out[tested] = values[at[tested]]
         return out
 
-    best, values = _leading(step.state.rows, N_TERMS)
+    best, values = _largest(step.state.rows, N_TERMS)
     n = best.shape[1]
     terms = np.full((len(ids), N_TERMS), -1, np.int64)
     weights = np.zeros((len(ids), N_TERMS), np.float32)
-    terms[:, :n] = np.reshape(intern(best.ravel().tolist()), best.shape)
+    terms[:, :n] = np.reshape(numbers_of(best.ravel().tolist()), best.shape)
     weights[:, :n] = values
     judged, nothing = step.judged, np.full(len(step.before.ids), np.nan)
-    drift = nothing if judged is None else judged.drift.value
-    expected = nothing if judged is None else judged.expected
+    drift, expected, p = nothing, nothing, nothing
+    if judged is not None:
+        drift, expected, p = judged.drift.value, judged.expected, judged.p_drift
     return {
         "slice": np.full(len(ids), number), "topic": ids, "terms": terms, "weights": weights,
         "tokens": step.seen.tokens[at], "share": step.seen.share[at],
         "low": step.seen.low[at], "high": step.seen.high[at], "drift": values_at(drift),
-        "expected": values_at(expected), "p": values_at(nothing if judged is None else judged.p_drift),
+        "expected": values_at(expected), "p": values_at(p),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What documents call their own time: that they do is no news."""
+"""Words for the time of a slice: that documents use them is no change."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _WEEKDAYS = frozenset(
 )
 
 
-def own_words(start: int, end: int) -> frozenset[str]:
-    """Words that name the time of a slice, one year, month or day before and after it included.
+def calendar_words(start: int, end: int) -> frozenset[str]:
+    """Words that name the time of a slice, including one year, month or day before and after it.
 
-    Of every slice with dates its years; of one shorter than a year the English names of its months; of one
-    shorter than a month the numbers of its days and all days of the week. ``start`` and ``end`` (the first
-    moment after it) are microseconds since 1970, `NEVER` for none.
+    Every slice with dates has its years. A slice shorter than a year has the English names of its months,
+    too. A slice shorter than a month has the numbers of its days and all days of the week, too. ``start`` and
+    ``end`` (exclusive) are microseconds since 1970, or `NEVER`.
 
     Examples
     --------
     >>> first = int(np.datetime64("2017-03-06", "us").astype(np.int64))
-    >>> words = own_words(first, first + 7 * 86_400_000_000)
+    >>> words = calendar_words(first, first + 7 * 86_400_000_000)
     >>> sorted({"2017", "march", "12", "14", "friday", "june"} & words)
     ['12', '2017', 'friday', 'march']
     """
@@ -44,7 +44,7 @@ def own_words(start: int, end: int) -> frozenset[str]:
 
 
 def _around(start: int, end: int, unit: str) -> range:
-    """Months or days since 1970 of a slice, one before and one after."""
+    """Months or days since 1970 of a slice, including one before and one after."""
     ends = np.array([start, max(end - 1, start)], "datetime64[us]").astype(f"datetime64[{unit}]")
     first, last = ends.astype(np.int64).tolist()
     return range(first - 1, last + 2)

@@ -1,8 +1,8 @@
-"""What has changed from a topic's memory to a slice of documents, and how much would have changed by chance.
+"""Statistics of change between a topic's memory and a slice, and their values without change.
 
-Documents are bursty: a term that was used once is used again. So the null draws every document of the slice
-from an urn over the topic's memory (a Dirichlet-multinomial of concentration A), with as many tokens as the
-document has in the topic; A is the one under which the documents themselves are most probable [Elkan06].
+Documents are bursty: a term that was used once is used again. So the null hypothesis draws every document of
+the slice from an urn over the topic's memory (a Dirichlet-multinomial of concentration A), with as many
+tokens as the document has in the topic. A is the maximum-likelihood estimate from the documents [Elkan06].
 
 [Elkan06] Elkan. Clustering documents with an exponential-family approximation of the Dirichlet compound
 multinomial distribution. ICML 2006.
@@ -22,36 +22,33 @@ from bayou.inference.lda.arrays import F32, F64, I64, U16, Each, topic_totals
 from bayou.inference.lda.documents import Tokens
 from bayou.kernels.tracking import quiet, slices
 
-N_NULL = 40  # slices without change that are drawn for a topic, at most
-N_MEAN = 4  # where nothing but their mean is asked for
+N_NULL = 40  # most slices without change that are drawn for a topic
+N_MEAN = 4  # most of them if only their mean is needed
 EXTRA = 0.1  # least standard deviation of ln(drift / expected) between topics
 _ERROR = (
-    0.2  # of the expected one, in deviations of the score that it is for: then there are enough
+    0.2  # error of the expected drift, in standard deviations of its score, that is small enough
 )
-LEAST_DOCS = 3  # that a term is in before it may be called emerging
-_LEAST_TERMS = 20  # frequent ones, to judge how far terms stray
-_LEAST_WORTH, _HALVINGS = (
-    5.0,
-    8,
-)  # documents, and steps of the search for how many a memory is worth
-_IN_TAIL = 5  # terms that say how heavy the tail of rare ones is
+LEAST_DOCS = 3  # documents of a term before it may be called emerging
+_LEAST_TERMS = 20  # terms needed to estimate how much terms vary
+_LEAST_WORTH, _HALVINGS = 5.0, 8  # documents, and steps of the search for the worth of a memory
+_IN_TAIL = 5  # terms that decide how heavy the tail of rare terms is
 _MEDIAN = 0.4549  # of a squared standard normal
 _LEAST_A, _MOST_A = 0.5, 1e6
-_CELL_COST = 25.0  # nanoseconds a token of a quiet slice takes
+_CELL_COST = 25.0  # nanoseconds per token of a slice without change
 
 
 class TermRepeats(NamedTuple):
-    """How often documents say a term again in a topic."""
+    """How often documents repeat a term in a topic."""
 
-    times: I64  # tokens, of each (document, topic, term) that has more than one
-    shares: F64  # what the memory of the topic has of the term
-    n_once: int  # how many have one
-    once: float  # the sum of the logarithms of their shares
+    times: I64  # tokens of each (document, topic, term) that has more than one
+    shares: F64  # probability of the term in the memory of the topic
+    n_once: int  # number of (document, topic, term) with one token
+    once: float  # the sum of the logarithms of their probabilities
     lengths: I64  # topics x documents
 
 
 class Drift(NamedTuple):
-    """The divergence of every topic from its memory; NaN where it has no tokens."""
+    """The divergence of every topic from its memory; NaN for a topic without tokens."""
 
     value: F64  # JSD in bits
     expected: F64  # its mean in slices without change
@@ -59,10 +56,10 @@ class Drift(NamedTuple):
     hellinger: F64
 
 
-def repeats(z: U16, tokens: Tokens, memory: F32) -> TermRepeats:
-    """Count tokens of equal document, topic and term; equal terms of a document stand together.
+def count_repeats(z: U16, tokens: Tokens, memory: F32) -> TermRepeats:
+    """Count tokens of equal document, topic and term; equal terms of a document are adjacent.
 
-    Topics of tokens that ``memory`` (terms x topics) has no column of are passed over.
+    Tokens of topics without a column in ``memory`` (terms x topics) are left out.
     """
     times, shares = np.empty(len(z) // 2 + 1, np.int64), np.empty(len(z) // 2 + 1)
     lengths = np.zeros((memory.shape[1], tokens.n_docs), np.int64)
@@ -72,20 +69,20 @@ def repeats(z: U16, tokens: Tokens, memory: F32) -> TermRepeats:
 
 
 def inverse_sums(columns: F32) -> F64:
-    """What makes columns sum to one; nothing makes one of nothing, and its is 0."""
+    """1 / sum of each column; 0 for a column of zeros."""
     totals = topic_totals(columns)
     return np.where(totals > 0.0, 1.0 / np.maximum(totals, 1e-30), 0.0)
 
 
 def burstiness(found: TermRepeats) -> float:
-    """The concentration A of documents around the memory of their topics, most probable for the slice."""
+    """The maximum-likelihood concentration A of documents around the memory of their topics."""
     lengths = found.lengths[found.lengths > 1]
     if not len(lengths):
         return _MOST_A
     sizes, many = np.unique(lengths, return_counts=True)
-    seldom = float(found.n_once), found.once
+    once = float(found.n_once), found.once
     bounds = math.log(_LEAST_A), math.log(_MOST_A)
-    return float(slices.likeliest_burst(found.times, found.shares, seldom, sizes, many, bounds))
+    return float(slices.likeliest_burst(found.times, found.shares, once, sizes, many, bounds))
 
 
 def drift(
@@ -97,17 +94,16 @@ def drift(
     key: tuple[int, int],
     each: Each,
 ) -> Drift:
-    """JSD of every topic's tokens from its memory, and what it is when nothing has changed.
+    """JSD of every topic's tokens from its memory, and its distribution without change.
 
-    Terms that the memory expects less than once share a cell: with many rare terms the divergence of
-    any sample is large and says little. ``counted`` = tokens of the slice's terms x topics, and the place
-    of every term among those, -1 where it has none; ``topics`` = their ids, and which of them are tested;
-    ``key`` = seed and number of the slice.
+    Terms that the memory expects less than once share a cell, because with many rare terms the divergence of
+    any sample is large. ``counted`` = tokens of the slice's terms x topics, and the place of every term
+    among the slice's terms, or -1. ``topics`` = ids, and which topics are tested. ``key`` = seed and number
+    of the slice.
     """
     (ids, tested), sizes = topics, found.lengths.sum(axis=1)
-    begin = np.concatenate(
-        [[0], np.cumsum(sizes + 2)]
-    )  # no more cells than tokens can be expected once
+    # a topic of n tokens has at most n cells that are expected once
+    begin = np.concatenate([[0], np.cumsum(sizes + 2)])
     cells, counts = np.empty(begin[-1]), np.empty(begin[-1])
     scale = inverse_sums(memory)
     n = slices.cells_into(cells, counts, begin, memory, scale, sizes.astype(np.float64), *counted)
@@ -125,12 +121,12 @@ def drift(
 
 
 def divergence_terms(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
-    """Terms that make most of the divergence: those gained and those lost, the largest part first."""
+    """Terms with the largest parts of the divergence: gained terms and lost terms, largest first."""
     total = max(counts.sum(), 1.0)
     p, q = counts / total, memory
-    middle = np.maximum(0.5 * (p + q), 1e-300)
+    mean = np.maximum(0.5 * (p + q), 1e-300)
     part = 0.5 * (
-        p * np.log2(np.maximum(p, 1e-300) / middle) + q * np.log2(np.maximum(q, 1e-300) / middle)
+        p * np.log2(np.maximum(p, 1e-300) / mean) + q * np.log2(np.maximum(q, 1e-300) / mean)
     )
     order = np.argsort(-part, kind="stable")[: 8 * n]
     gained = order[(p[order] > q[order]) & (counts[order] >= 2)][:n]
@@ -138,13 +134,12 @@ def divergence_terms(counts: F64, memory: F64, n: int = 8) -> tuple[I64, I64]:
     return gained, lost
 
 
-def emerging(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
-    """P(at least so many documents) of every term when nothing has changed.
+def emergence_p(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
+    """P(at least this number of documents) of every term without change.
 
     Beta-binomial over documents: ``certainty`` is how many documents the memory of a term is worth, and
-    ``expected`` the share of documents that it expects the term in. Half a document is added to what was
-    seen, for terms never met. Terms of fewer than three documents are not judged (p = 1): one document's
-    word is its own.
+    ``expected`` the share of documents in which it expects the term. Half a document is added to both
+    counts, for terms never seen before. Terms in fewer than three documents are not tested (p = 1).
     """
     out = np.ones(len(docs))
     look = np.flatnonzero((docs >= LEAST_DOCS) & (docs > n_docs * expected))
@@ -154,54 +149,54 @@ def emerging(docs: F64, n_docs: int, expected: F64, certainty: F64) -> F64:
 
 
 def _shape(expected: F64, certainty: F64 | float) -> tuple[F64, F64]:
-    """The parameters of a beta-binomial; half a document is added to what was seen, and to what was not."""
+    """The parameters of a beta-binomial; half a document is added to both counts."""
     share = np.clip(expected, 0.0, 1.0 - 1e-9)
     return certainty * share + 0.5, certainty * (1.0 - share) + 0.5
 
 
-def worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
-    """How many documents the memory of each term is worth, judged by how far terms like it have strayed.
+def memory_worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
+    """How many documents the memory of each term is worth, from the variation of similar terms.
 
-    Terms stray for two reasons. Documents of a slice may have one author, which moves rare and frequent ones
-    alike; and usage drifts, which moves a frequent term by more documents. So those that are expected in
-    five documents or more are judged by themselves, and rarer ones by those expected in one to five.
+    Terms vary for two reasons. Documents of a slice may have one author, which affects rare and frequent
+    terms alike. Usage drifts, which changes a frequent term by more documents. So the worth of terms that
+    are expected in five documents or more is estimated from these terms. The worth of rarer terms is
+    estimated from terms that are expected in one to five documents.
     """
     mean = n_docs * expected
-    often = _worth_of_frequent(docs, n_docs, expected, certainty)
+    frequent = _worth_of_frequent(docs, n_docs, expected, certainty)
     some = np.flatnonzero((mean >= 1.0) & (mean < 5.0))
-    seldom = often
+    rare = frequent
     if len(some) >= _LEAST_TERMS:
-        seldom = _worth_of_rare(docs, n_docs, expected, some, certainty)
-    return np.where(mean >= 5.0, often, seldom)
+        rare = _worth_of_rare(docs, n_docs, expected, some, certainty)
+    return np.where(mean >= 5.0, frequent, rare)
 
 
 def _worth_of_frequent(docs: F64, n_docs: int, expected: F64, certainty: float) -> float:
-    """A beta-binomial of certainty S has n q (1 - q) (1 + n / S) for its variance, about.
+    """From the variance of a beta-binomial of certainty S, about n q (1 - q) (1 + n / S).
 
-    The typical squared residual says by what factor that is too little.
+    The median squared residual gives the factor by which this variance is too small.
     """
     mean = n_docs * expected
     look = (mean >= 5.0) & (expected < 0.9)
     if look.sum() < _LEAST_TERMS:
         return certainty
     spread = mean[look] * (1.0 - expected[look]) * (1.0 + n_docs / certainty)
-    excess = middle((docs[look] - mean[look]) ** 2 / spread) / _MEDIAN
+    excess = median((docs[look] - mean[look]) ** 2 / spread) / _MEDIAN
     inflated = max(excess, 1.0) * (1.0 + n_docs / certainty)
     return min(n_docs / (inflated - 1.0), certainty)
 
 
 def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: float) -> float:
-    """The largest certainty under which no more than five of n terms are in the upper 5 / n.
+    """The largest certainty under which at most five of n terms are in the upper tail of 5 / n.
 
-    That is as far out as they can tell, and the tail is what counts: of terms of one author there are
-    some in many of his documents. Counts are small, so half of the probability of the count itself belongs
-    to the tail.
+    The tail decides, because an author uses some of his terms in many documents, and n terms cannot show a
+    rarer tail. Counts are small, so half of the probability of the count itself belongs to the tail.
     """
     low, high = math.log(_LEAST_WORTH), math.log(max(certainty, _LEAST_WORTH))
     tail = _IN_TAIL / len(some)
 
     def terms_in_tail(at: I64, log_s: float) -> I64:
-        """Terms in the tail; with a memory that is worth less there are never others."""
+        """Terms in the tail; a memory that is worth less only removes some."""
         out = np.empty(len(at))
         quiet.middle_tails(out, at, docs, n_docs, *_shape(expected[at], math.exp(log_s)))
         return at[out < tail]
@@ -210,20 +205,20 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
     if len(out) <= _IN_TAIL:
         return certainty
     for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        still = terms_in_tail(out, middle)
+        centre = 0.5 * (low + high)
+        still = terms_in_tail(out, centre)
         if len(still) > _IN_TAIL:
-            high, out = middle, still
+            high, out = centre, still
         else:
-            low = middle
+            low = centre
     return math.exp(low)
 
 
 def reject_hypotheses(p: F64, level: float) -> NDArray[np.bool_]:
-    """Which hypotheses fall at a false discovery rate of ``level`` [Benjamini95]; NaN never does."""
+    """Which hypotheses are rejected at a false discovery rate of ``level`` [Benjamini95]; never NaN."""
     out = np.zeros(len(p), bool)
     n = int(np.isfinite(p).sum())
-    low = np.flatnonzero(p <= level)  # no other can fall
+    low = np.flatnonzero(p <= level)  # no other can be rejected
     order = low[np.argsort(p[low], kind="stable")]
     under = p[order] <= level * np.arange(1, len(order) + 1) / max(n, 1)
     if under.any():
@@ -232,10 +227,10 @@ def reject_hypotheses(p: F64, level: float) -> NDArray[np.bool_]:
 
 
 def shares(doc_topic: F32) -> tuple[F64, F64]:
-    """Shares of the topics among all tokens, and their standard errors over documents drawn anew.
+    """Shares of the topics among all tokens, and their bootstrap standard errors over documents.
 
-    Of a share s = sum_d n_dk / sum_d N_d that is sum_d (n_dk - s N_d)^2 / (sum_d N_d)^2, squared: what the
-    mean over endless draws of as many documents comes to.
+    The squared error of a share s = sum_d n_dk / sum_d N_d is sum_d (n_dk - s N_d)^2 / (sum_d N_d)^2, the
+    limit of the bootstrap variance over many draws.
     """
     docs = doc_topic.astype(np.float64)
     whole = max(float(docs.sum()), 1e-12)
@@ -245,7 +240,7 @@ def shares(doc_topic: F32) -> tuple[F64, F64]:
 
 
 def interval(share: F64, error: F64) -> tuple[F64, F64]:
-    """95 % of a share: its log-odds, 1.96 standard errors to both sides."""
+    """95 % interval of a share: its log-odds plus and minus 1.96 standard errors."""
     inside = np.clip(share, 1e-300, 1.0 - 1e-12)
     odds, width = inside / (1.0 - inside), 1.96 * error / (inside * (1.0 - inside))
     reach = np.exp(np.minimum(width, 300.0))
@@ -254,26 +249,26 @@ def interval(share: F64, error: F64) -> tuple[F64, F64]:
     return np.minimum(low, share), high
 
 
-def middle(values: F64) -> float:
-    """The median of some numbers."""
+def median(values: F64) -> float:
+    """The median; faster than NumPy's for few numbers."""
     ordered = np.sort(values)
     n = len(ordered)
     return 0.5 * float(ordered[(n - 1) // 2] + ordered[n // 2])
 
 
-def between(ordered: F64, part: float) -> F64:
-    """The quantile of every column whose entries stand in order, between the nearest two."""
+def quantile(ordered: F64, part: float) -> F64:
+    """The quantile of every column of sorted entries, by linear interpolation."""
     at = part * (len(ordered) - 1)
     i = min(int(at), len(ordered) - 2)
     return np.asarray(ordered[i] + (at - i) * (ordered[i + 1] - ordered[i]), np.float64)
 
 
 def usual_p(z: F64, past: F64) -> F64:
-    """Two-sided p-values of scores, judged by how far scores of the past have strayed.
+    """Two-sided p-values of scores, scaled by the variation of past scores.
 
-    The scale is that of the past scores, by their median deviation, where it is above 1; until there
-    are many it is drawn towards 1.
+    The scale is the median absolute past score if it is above 1. With few past scores it is shrunk
+    towards 1.
     """
-    spread = 1.4826 * middle(np.abs(past)) if len(past) else 1.0
+    spread = 1.4826 * median(np.abs(past)) if len(past) else 1.0
     scale = max(1.0, (30.0 + len(past) * spread) / (30.0 + len(past)))
     return np.asarray(2.0 * ndtr(-np.abs(z) / scale), np.float64)

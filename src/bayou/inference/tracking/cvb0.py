@@ -1,8 +1,8 @@
-"""A slice by CVB0: a point estimate from a few passes over distinct pairs, for topics that have priors.
+"""CVB0 in one slice: a point estimate from a few passes over distinct pairs, for topics with priors.
 
-As in `lda.em`, with n_vk + b_vk for n_vk + beta; topics that are held fixed are their own b. A slice starts
-at its memory, so it comes to rest soon; one without a memory starts from noise, in mini-batches at first.
-Rows are those of the terms that the slice has.
+As in `lda.em`, with n_vk + b_vk for n_vk + beta; a fixed topic is its own b. A slice starts from the memory,
+so it converges soon. The first slice starts from noise, in mini-batches at first. Rows are the terms of the
+slice.
 """
 
 from __future__ import annotations
@@ -12,40 +12,34 @@ from typing import NamedTuple
 import numpy as np
 
 from bayou.inference.lda import arrays, em, fold_in, sampler
-from bayou.inference.lda.arrays import F32, F64, I64, TOKEN_COST, U16, Each
+from bayou.inference.lda.arrays import F32, F64, U16, Each
 from bayou.inference.lda.documents import Pairs
+from bayou.inference.tracking.expectations import sample_means
 from bayou.inference.tracking.prior import (
     APART,
     SliceDocuments,
     SlicePrior,
+    SliceSettings,
     SliceTopics,
-    TrackingSettings,
     gibbs,
     snapshot,
-    standing_rows,
     update_priors,
 )
 from bayou.kernels.lda import em as kernels
 from bayou.kernels.tracking import prior_sweep
 
-ONLINE = 2  # passes in mini-batches of a slice that starts from noise
-BATCHES = 64  # of such a pass, at most
-RESTED = 0.005  # share of the tokens that move in a pass at rest
-ALONE = 2**17  # pairs x topics under which passes are not worth sharing out
-EARLY = 3  # passes over a first slice before the best of several starts is chosen, and priors are learned
-SETTLE = 2  # sampled sweeps that make one draw of the tokens from the estimate
+ONLINE = 2  # passes in mini-batches over a slice that starts from noise
+BATCHES = 64  # most mini-batches of such a pass
+RESTED = 0.005  # share of the tokens that move in a pass after convergence
+ALONE = 2**17  # pairs x topics below which passes run on one thread
+EARLY = 3  # passes over a first slice before the best of several starts is chosen and priors are learned
+SETTLE = 2  # sampled sweeps that draw the tokens' topics from the estimate
 LEVEL = 50  # exact sweeps over a first slice in which alpha is learned
-DRAWS = 2  # sampled sweeps whose mean is the answer
-BLOCK, MOST_BLOCKS = (
-    25_000,
-    16,
-)  # least tokens of a block of documents that has sums of its own; how many
-MOST_CELLS = 2**24  # of those sums together
 FOLD = 5  # steps of a document under the topics that it starts with
 
 
 class PassWorkspace(NamedTuple):
-    """What every pass uses again."""
+    """Buffers that every pass reuses."""
 
     pairs: Pairs
     batch: em.EMBatch
@@ -54,37 +48,38 @@ class PassWorkspace(NamedTuple):
 
 
 class PointEstimate(NamedTuple):
-    """Where the passes over a slice are: a point estimate, and how to go on."""
+    """A point estimate after some passes over a slice, and the settings of further passes."""
 
     work: PassWorkspace
     counts: F32  # n_vk
     known: SlicePrior
-    how: TrackingSettings
+    how: SliceSettings
     seed: int
 
 
 def infer(
     here: SliceDocuments,
     known: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     begin: F32,
     seed: int,
     each: Each,
 ) -> tuple[SliceTopics, SlicePrior]:
-    """Topics of a slice, and the prior that they were found under: beta may have been learned.
+    """Topics of a slice, and the prior they were found under, whose beta may have been learned.
 
-    ``begin`` (terms x topics) are topics that documents start under.
+    Documents start under the topics ``begin`` (terms x topics).
     """
-    rest = start_estimate(here, whole(here), *_pad_topics(known, how, begin), seed, each)
-    rest = run_passes(rest, each, how.n_sweeps)
+    batches = SliceBatches(whole_slice(here), [])
+    estimate = start_estimate(here, batches, *_pad_topics(known, how, begin), seed, each)
+    estimate = run_passes(estimate, each, how.n_sweeps)
     chain = sampler.make_chain(here.tokens, len(known.rows), seed)
-    return _cut(*sample_estimate(rest, chain, here, each), len(how.alpha))
+    return _drop_padding(*sample_estimate(estimate, chain, here, each), len(how.alpha))
 
 
 def _pad_topics(
-    known: SlicePrior, how: TrackingSettings, begin: F32
-) -> tuple[SlicePrior, TrackingSettings, F32]:
-    """With topics that nothing can have, so that loops over topics are whole vector instructions."""
+    known: SlicePrior, how: SliceSettings, begin: F32
+) -> tuple[SlicePrior, SliceSettings, F32]:
+    """Add topics that no token can have, so that loops over topics are whole vector instructions."""
     rows, begin = arrays.pad_columns(known.rows), arrays.pad_columns(begin)
     more = rows.shape[1] - len(how.alpha)
     mass, gain = np.append(known.mass, np.ones(more)), np.append(known.gain, np.zeros(more))
@@ -92,104 +87,106 @@ def _pad_topics(
     return SlicePrior(rows, mass, gain, known.beta), how, begin
 
 
-def _wide(rest: PointEstimate) -> PointEstimate:
-    """The same for passes that have begun."""
-    known, how, counts = _pad_topics(rest.known, rest.how, rest.counts)
-    batch, scratch = rest.work.batch, em.make_scratch([rest.work.batch], len(how.alpha))
-    work = PassWorkspace(rest.work.pairs, batch, scratch, arrays.pad_columns(rest.work.docs))
-    return PointEstimate(work, counts, known, how, rest.seed)
+def _pad_estimate(now: PointEstimate) -> PointEstimate:
+    """The same for an estimate after some passes."""
+    known, how, counts = _pad_topics(now.known, now.how, now.counts)
+    batch, scratch = now.work.batch, em.make_scratch([now.work.batch], len(how.alpha))
+    work = PassWorkspace(now.work.pairs, batch, scratch, arrays.pad_columns(now.work.docs))
+    return PointEstimate(work, counts, known, how, now.seed)
 
 
-def _cut(found: SliceTopics, known: SlicePrior, n: int) -> tuple[SliceTopics, SlicePrior]:
-    """What was found of the first ``n`` topics, and their prior."""
+def _drop_padding(found: SliceTopics, known: SlicePrior, n: int) -> tuple[SliceTopics, SlicePrior]:
+    """The first ``n`` topics, and their prior."""
     counts, docs = (np.ascontiguousarray(part[:, :n]) for part in found[:2])
     known = SlicePrior(known.rows[:, :n], known.mass[:n], known.gain[:n], known.beta)
     return SliceTopics(counts, docs, found.z, found.alpha[:n]), known
 
 
-def whole(here: SliceDocuments) -> em.EMBatch:
+class SliceBatches(NamedTuple):
+    """The documents of a slice as one batch, and in mini-batches for a start from noise."""
+
+    whole: em.EMBatch
+    few: list[em.EMBatch]
+
+
+def whole_slice(here: SliceDocuments) -> em.EMBatch:
     """All documents of a slice as one batch."""
     (batch,) = em.make_batches(here.pairs, 1, len(here.terms))
     return batch
 
 
-def best(
+def infer_first(
     here: SliceDocuments,
     known: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     begin: F32 | None,
     seeds: list[int],
     each: Each,
 ) -> tuple[SliceTopics, SlicePrior]:
-    """The same for a first slice: the best of several starts, from noise where there is no ``begin``."""
+    """The same for a first slice: the best of several starts, from noise if there is no ``begin``."""
     cuts = int(np.clip(here.pairs.n_docs // 16, 1, BATCHES))
     few = em.make_batches(here.pairs, cuts, len(known.rows)) if begin is None else []
-    batch = whole(here)
-    rests = [start_estimate(here, batch, known, how, begin, seed, each, few) for seed in seeds]
-    rests = [run_passes(_wide(rest), each, min(EARLY, how.n_sweeps)) for rest in rests]
-    scores = [log_likelihood(rest, each) for rest in rests] if len(rests) > 1 else [0.0]
-    rest, n_topics = rests[int(np.argmax(scores))], len(how.alpha)
-    known, how = rest.known, rest.how
-    chain = sampler.make_chain(here.tokens, len(known.rows), rest.seed)
-    if how.learns or how.learns_alpha:
-        known, how = update_priors(
-            _draw_topics(rest, chain, each), chain, known, how, here.n_terms, each
-        )
-    rest = run_passes(rest._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
-    return _cut(*sample_estimate(rest, chain, here, each), n_topics)
+    batches = SliceBatches(whole_slice(here), few)
+    starts = [start_estimate(here, batches, known, how, begin, seed, each) for seed in seeds]
+    starts = [run_passes(_pad_estimate(one), each, min(EARLY, how.n_sweeps)) for one in starts]
+    scores = [log_likelihood(one, each) for one in starts] if len(starts) > 1 else [0.0]
+    best, n_topics = starts[int(np.argmax(scores))], len(how.alpha)
+    known, how = best.known, best.how
+    chain = sampler.make_chain(here.tokens, len(known.rows), best.seed)
+    if how.learns_beta or how.learns_alpha:
+        z = _draw_topics(best, chain, each)
+        known, how = update_priors(z, chain, known, how, here.n_terms, each)
+    best = run_passes(best._replace(known=known, how=how), each, max(how.n_sweeps - EARLY, 0))
+    return _drop_padding(*sample_estimate(best, chain, here, each), n_topics)
 
 
 def start_estimate(
     here: SliceDocuments,
-    batch: em.EMBatch,
+    batches: SliceBatches,
     known: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     begin: F32 | None,
     seed: int,
     each: Each,
-    batches: list[em.EMBatch] | None = None,
 ) -> PointEstimate:
-    """Counts to begin with, from the topics ``begin`` or from noise and passes over ``batches``.
-
-    ``batch`` is all documents.
-    """
+    """First counts, from the topics ``begin``, or from noise and passes in mini-batches."""
     n_topics = known.rows.shape[1]
-    scratch = em.make_scratch([batch], n_topics)
+    batch, scratch = batches.whole, em.make_scratch([batches.whole], n_topics)
     if begin is None:
         work = PassWorkspace(here.pairs, batch, scratch, em.level_documents(here.pairs, n_topics))
-        counts = _from_noise(work, batches or [batch], known, how, seed, each)
+        counts = _counts_from_noise(work, batches.few or [batch], known, how, seed, each)
     else:
-        rows = _apart(begin, seed)
+        rows = _separate_flat_topics(begin, seed)
         docs = fold_in.expected_counts(rows, how.alpha, here.pairs, each, max_iter=FOLD)
         work = PassWorkspace(here.pairs, batch, scratch, docs)
         counts = _pass(work, rows, np.ones(n_topics), how.alpha, each)
     return PointEstimate(work, counts, known, how, seed)
 
 
-def run_passes(rest: PointEstimate, each: Each, n: int) -> PointEstimate:
-    """The estimate after ``n`` passes, or as many as move anything."""
-    work, counts, known, how, _ = rest
+def run_passes(now: PointEstimate, each: Each, n: int) -> PointEstimate:
+    """The estimate after at most ``n`` passes; fewer if it converges."""
+    work, counts, known, how, _ = now
     least = 2 * RESTED * work.pairs.n_tokens
     single = known.rows.astype(np.float32)
     if len(work.pairs.terms) * len(how.alpha) < ALONE:
         prior = how.alpha.astype(np.float32), known.gain.astype(np.float32), known.mass
         plain, index = tuple(work.pairs), tuple(work.batch.by_term)
         args = (counts, work.docs, tuple(work.scratch), plain, index, single, prior, n, least)
-        return rest._replace(counts=prior_sweep.passes(*args))
+        return now._replace(counts=prior_sweep.passes(*args))
     for _ in range(n):
         before = counts
         counts = _pass(work, *_smooth_counts(before, known, single), how.alpha, each)
         if prior_sweep.total_distance(counts, before) < least:
             break
-    return rest._replace(counts=counts)
+    return now._replace(counts=counts)
 
 
 def sample_estimate(
-    rest: PointEstimate, chain: sampler.SamplerChain, here: SliceDocuments, each: Each
+    now: PointEstimate, chain: sampler.SamplerChain, here: SliceDocuments, each: Each
 ) -> tuple[SliceTopics, SlicePrior]:
-    """The mean of a few sampled sweeps that begin at the point estimate."""
-    known, how = rest.known, rest.how
-    z = _draw_topics(rest, chain, each)
+    """The mean of a few sampled sweeps that start from the point estimate."""
+    known, how = now.known, now.how
+    z = _draw_topics(now, chain, each)
     known, how = update_priors(z, chain, known, how, here.n_terms, each)
     step = SETTLE
     while how.learns_alpha and step < LEVEL:
@@ -197,50 +194,8 @@ def sample_estimate(
         gibbs(z, chain, how.alpha, known, step, each)
         if step % APART == 0:
             known, how = update_priors(z, chain, known, how, here.n_terms, each)
-    counts, docs = _sample_means(z, chain, known, how.alpha, step, each)
+    counts, docs = sample_means(z, chain, known, how.alpha, step, each)
     return SliceTopics(counts, docs, z, how.alpha), known
-
-
-def _sample_means(
-    z: U16, chain: sampler.SamplerChain, known: SlicePrior, alpha: F64, done: int, each: Each
-) -> tuple[F32, F32]:
-    """Means of n_vk and n_dk over a few sampled sweeps, which move ``z``.
-
-    A point estimate gives a little of every token to topics that have nothing to do with it. What is added
-    up are the probabilities that tokens are drawn by. Documents go in blocks that have sums of their own, so
-    that no order of threads shows in them.
-    """
-    tokens, n_topics = chain.tokens, len(alpha)
-    ends = _blocks(tokens.indptr, chain.n_terms * n_topics)
-    sums = np.zeros((len(ends) - 1, chain.n_terms, n_topics), np.float32)
-    docs = np.zeros((tokens.n_docs, n_topics), np.float32)
-    single, a32, toks = known.rows.astype(np.float32), alpha.astype(np.float32), tuple(tokens)
-    for step in range(done + 1, done + 1 + DRAWS):
-        rows, own = standing_rows(z, chain, known, single, each)
-
-        def blocks(lo: int, hi: int, rows: F32 = rows, own: F32 = own, step: int = step) -> None:
-            for b in range(lo, hi):
-                prior_sweep.sweep_expectations(
-                    z, toks, chain.ids, ends[b], ends[b + 1], rows, own, a32, chain.seed, step,
-                    sums[b], docs,
-                )  # fmt: skip
-
-        each(blocks, tokens.indptr[ends], 2.0 * TOKEN_COST)
-    share = np.float32(1.0 / DRAWS)
-    docs *= share
-    counts = sums[0] if len(sums) == 1 else sums.sum(axis=0)
-    counts *= share
-    return counts, docs
-
-
-def _blocks(indptr: I64, n_cells: int) -> I64:
-    """Where blocks of documents begin, and the end: as many as their sums and their tokens are worth."""
-    n_tokens = int(indptr[-1])
-    n = max(min(n_tokens // BLOCK, MOST_CELLS // max(n_cells, 1), MOST_BLOCKS), 1)
-    if n == 1:
-        return np.array([0, len(indptr) - 1])
-    inner = np.searchsorted(indptr, n_tokens * np.arange(1, n) / n)
-    return np.unique(np.concatenate([[0], inner, [len(indptr) - 1]])).astype(np.int64)
 
 
 def _smooth_counts(counts: F32, known: SlicePrior, single: F32) -> tuple[F32, F64]:
@@ -250,8 +205,8 @@ def _smooth_counts(counts: F32, known: SlicePrior, single: F32) -> tuple[F32, F6
     return rows, 1.0 / (known.gain * totals + known.mass)
 
 
-def _apart(rows: F32, seed: int) -> F32:
-    """Topics to start under; several that know nothing get some noise, else they would stay the same."""
+def _separate_flat_topics(rows: F32, seed: int) -> F32:
+    """Topics to start under. Several uniform topics get noise; otherwise they would stay equal."""
     if not len(rows):
         return rows
     flat = np.flatnonzero((rows[0] == rows[-1]) & (rows[0] > 0))  # few, if any
@@ -264,15 +219,15 @@ def _apart(rows: F32, seed: int) -> F32:
     return rows
 
 
-def _from_noise(
+def _counts_from_noise(
     work: PassWorkspace,
     batches: list[em.EMBatch],
     known: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     seed: int,
     each: Each,
 ) -> F32:
-    """n_vk after a few passes in mini-batches from topics that are noise."""
+    """n_vk after a few passes in mini-batches that start from noise."""
     pairs, (n_terms, n_topics) = work.pairs, known.rows.shape
     counts = em.noise_start(pairs, n_terms, n_topics, seed, each)
     scratch, both = em.make_scratch(batches, n_topics), (how.alpha, known.beta)
@@ -283,7 +238,7 @@ def _from_noise(
 
 
 def _pass(work: PassWorkspace, smooth: F32, inverse: F64, alpha: F64, each: Each) -> F32:
-    """One CVB0 pass: every document, then n_vk; ``smooth`` is n_vk + b_vk, ``inverse`` 1 / its sums."""
+    """One CVB0 pass over all documents, then n_vk. ``smooth`` = n_vk + b_vk, ``inverse`` = 1 / its sums."""
     pairs, (_, _, index), (theta, sub, ratio, ratio_sub), doc_topic = work
     both = (alpha.astype(np.float32), inverse.astype(np.float32))
     out, p, by_term = np.zeros_like(smooth), tuple(pairs), tuple(index)
@@ -300,9 +255,9 @@ def _pass(work: PassWorkspace, smooth: F32, inverse: F64, alpha: F64, each: Each
     return out
 
 
-def _draw_topics(rest: PointEstimate, chain: sampler.SamplerChain, each: Each) -> U16:
-    """Topics of single tokens, near the estimate: expected counts are no counts of anything."""
-    work, counts, known, how, _ = rest
+def _draw_topics(now: PointEstimate, chain: sampler.SamplerChain, each: Each) -> U16:
+    """Topics of single tokens, drawn near the estimate, because learning priors needs whole counts."""
+    work, counts, known, how, _ = now
     single = known.rows.astype(np.float32)
     smooth, inverse = _smooth_counts(counts, known, single)
     rows = smooth * inverse.astype(np.float32)
@@ -312,10 +267,10 @@ def _draw_topics(rest: PointEstimate, chain: sampler.SamplerChain, each: Each) -
     return z
 
 
-def log_likelihood(rest: PointEstimate, each: Each) -> float:
+def log_likelihood(now: PointEstimate, each: Each) -> float:
     """ln p(w) of a slice under the point estimate, to choose between starts."""
-    smooth, inverse = _smooth_counts(rest.counts, rest.known, rest.known.rows.astype(np.float32))
-    theta = rest.work.docs + rest.how.alpha.astype(np.float32)
+    smooth, inverse = _smooth_counts(now.counts, now.known, now.known.rows.astype(np.float32))
+    theta = now.work.docs + now.how.alpha.astype(np.float32)
     theta /= theta.sum(axis=1, keepdims=True)
     rows = smooth * inverse.astype(np.float32)
-    return float(np.nansum(fold_in.log_likelihoods(rows, theta, rest.work.pairs, each)))
+    return float(np.nansum(fold_in.log_likelihoods(rows, theta, now.work.pairs, each)))

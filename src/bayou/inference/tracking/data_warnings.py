@@ -1,4 +1,4 @@
-"""What is to be said of slices on which too little rests."""
+"""Warnings about slices with too few documents or a date that may be wrong."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from bayou.data.calendar import parse_width, slice_numbers
 from bayou.inference.tracking.history import Slices
 
-FEWEST = 2  # documents a topic of the first slice
-FAR = 24  # slices without documents before the last one, at least
+FEWEST = 2  # documents per topic of the first slice
+FAR = 24  # least number of slices without documents before a last slice that may have a wrong date
 
 
 def gap(slices: Slices, slice_by: Any) -> int:
-    """Calendar slices from the last but one to the last."""
+    """Number of calendar slices from the second-to-last to the last."""
     width, starts = parse_width(slice_by), slices.start[-2:]
     if not width.is_dated or len(starts) < 2:
         return 0
@@ -22,12 +22,12 @@ def gap(slices: Slices, slice_by: Any) -> int:
 
 
 def is_far(slices: Slices, slice_by: Any) -> bool:
-    """Whether the last slice is so far behind all others that its date may be wrong."""
+    """Whether the last slice is so late that its date may be wrong."""
     return gap(slices, slice_by) > max(FAR, len(slices.start))
 
 
 def is_thin(slices: Slices, n_topics: int) -> bool:
-    """Whether the first slice, which all topics begin with, has next to no documents."""
+    """Whether the first slice, in which all topics begin, has too few documents."""
     return int(slices.n_docs[0]) < FEWEST * n_topics
 
 
@@ -39,19 +39,20 @@ def doubts(
     mend: tuple[str, str] = ("longer slices", "fewer topics"),
     begun: bool = False,
 ) -> Iterator[str]:
-    """Sentences without their full stops; ``mend`` is what is said for longer slices and fewer topics.
+    """Warnings as sentences without a full stop.
 
-    The first slice of a stream that had ``begun`` before is not spoken of.
+    ``mend`` holds the words for longer slices and for fewer topics. Nothing is said about the first slice of
+    a stream that had ``begun`` before.
     """
     if is_far(slices, slice_by):
         yield (
-            f"The last slice ({names[-1]}) is {gap(slices, slice_by):,} slices after the one before: if that "
-            "date is wrong, mend it, since all that follows would come late"
+            f"The last slice ({names[-1]}) is {gap(slices, slice_by):,} slices after the one before: if its "
+            "date is wrong, correct it, because all later documents would count as late"
         )
     if is_thin(slices, n_topics) and not begun:
         n = int(slices.n_docs[0])
         yield (
-            f"All topics begin with the first slice ({names[0]}), which has no more than "
-            f"{n:,} document{'s' * (n != 1)} for {n_topics:,} topic{'s' * (n_topics != 1)}; {mend[0]}, later "
-            f"documents or {mend[1]} would be surer"
+            f"All topics begin with the first slice ({names[0]}), which has only "
+            f"{n:,} document{'s' * (n != 1)} for {n_topics:,} topic{'s' * (n_topics != 1)}; {mend[0]}, a "
+            f"later start or {mend[1]} would give more reliable topics"
         )

@@ -1,39 +1,40 @@
-"""What a tracker keeps of every slice that is over: its courses, its alerts and the lineage of topics."""
+"""The history of a tracker: one entry per slice, one per topic and slice, and all alerts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.data import schema
 from bayou.data.calendar import NEVER
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
+from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F32, F64, I64
-from bayou.results.posterior import check_arrays
 
-N_TERMS = 12  # of a topic that are kept for each slice
+N_TERMS = 12  # leading terms of a topic that are kept per slice
 
 
 class Alert(NamedTuple):
-    """Something that changed, with what it rests on."""
+    """A change in a slice, with its evidence."""
 
     slice: int  # number of the slice, from 0
-    date: str  # what the slice is called
-    kind: str  # drift, words, rise, fall, surprise, or one of the lineage
+    date: str  # name of the slice
+    kind: str  # drift, words, rise, fall, surprise, or one of `LINEAGE`
     topic: int  # permanent id; -1 for the whole slice
-    words: tuple[str, ...]  # gained, or of the topic
-    lost: tuple[str, ...]
-    before: float  # usual share, that while asleep (revived), or expected divergence (drift)
-    after: float
-    low: float  # 95 % of `after`; NaN where it has none
+    words: tuple[str, ...]  # words that the topic has gained, or its leading words
+    lost: tuple[str, ...]  # words that the topic has lost
+    before: float  # usual share, last share (revived), or expected divergence (drift)
+    after: float  # share, or divergence (drift)
+    low: float  # 95 % interval of `after`; NaN if there is none
     high: float
-    p: float  # under no change; NaN where nothing was tested
+    p: float  # p-value under no change; NaN if nothing was tested
     docs: tuple[str, ...]  # names of documents
-    other: int = -1  # id of the topic it split from, or was merged into
+    other: int = -1  # id of the topic it split from or was merged into
 
     def to_json(self) -> str:
         """One line of JSON; a number that is not defined is null."""
@@ -43,7 +44,7 @@ class Alert(NamedTuple):
 
     @classmethod
     def from_json(cls, line: str) -> Alert:
-        """The inverse of `to_json`; what stands beside an alert in the line is left out."""
+        """The inverse of `to_json`. Other keys in the line are ignored."""
         found = json.loads(line)
         given = {name: found[name] for name in cls._fields}
         for name in ("before", "after", "low", "high", "p"):
@@ -56,48 +57,43 @@ class Alert(NamedTuple):
 LINEAGE = ("born", "split", "merged", "dormant", "revived", "dead")
 
 
-class Slices(NamedTuple):
-    """One entry a slice."""
+Maybe = Array("slices", ge=None, finite=False)
 
-    start: I64  # microseconds since 1970, `calendar.NEVER` without a time
-    end: I64
-    n_docs: I64
-    n_tokens: F64
-    n_late: I64  # documents that came after their own slice was over
-    n_new_terms: I64
-    n_lost_terms: I64
-    strength: F64  # pseudo-tokens S of the memory
-    burst: F64  # concentration A of documents around their topics
-    unplaced: F64  # share of tokens in spare topics that were not kept
-    surprise: F64  # -ln p a token under the memory, mean over documents; NaN for the first slice
+
+class Slices(NamedTuple):
+    """One entry per slice."""
+
+    start: Annotated[I64, Array("slices", ge=None)]  # microseconds since 1970, or `calendar.NEVER`
+    end: Annotated[I64, Array("slices", ge=None)]
+    n_docs: Annotated[I64, Array("slices")]
+    n_tokens: Annotated[F64, Array("slices")]
+    n_late: Annotated[I64, Array("slices")]  # documents that came after their own slice was over
+    n_new_terms: Annotated[I64, Array("slices")]
+    n_lost_terms: Annotated[I64, Array("slices")]
+    strength: Annotated[F64, Maybe]  # pseudo-tokens S of the memory
+    burst: Annotated[F64, Maybe]  # concentration A of documents around their topics
+    unplaced: Annotated[F64, Maybe]  # share of tokens in spare topics that were not kept
+    surprise: Annotated[F64, Maybe]
+    # mean over documents of -ln p per token under the memory; NaN for the first slice
+
+
+Share = Array("entries", ge=None, finite=False)
 
 
 class Courses(NamedTuple):
-    """One entry a topic and slice."""
+    """One entry per topic and slice."""
 
-    slice: I64
-    topic: I64  # permanent id
-    tokens: F64
-    share: F64
-    low: F64
-    high: F64
-    drift: F64  # JSD from the memory, in bits
-    expected: F64  # its value when nothing has changed
-    p: F64
-    terms: I64  # entries x N_TERMS, numbers of names
-    weights: F32  # their probabilities
-
-
-def none_of(kind: Any) -> Any:
-    """An empty table of a kind."""
-    shapes = {"terms": ((0, N_TERMS), np.int64), "weights": ((0, N_TERMS), np.float32)}
-    whole = {"start", "end", "n_docs", "n_late", "n_new_terms", "n_lost_terms", "slice", "topic"}
-    return kind(
-        *(
-            np.zeros(*shapes.get(name, ((0,), np.int64 if name in whole else np.float64)))
-            for name in kind._fields
-        )
-    )
+    slice: Annotated[I64, Array("entries")]
+    topic: Annotated[I64, Array("entries")]  # permanent id
+    tokens: Annotated[F64, Share]
+    share: Annotated[F64, Share]
+    low: Annotated[F64, Share]
+    high: Annotated[F64, Share]
+    drift: Annotated[F64, Share]  # JSD from the memory, in bits
+    expected: Annotated[F64, Share]  # its value without change
+    p: Annotated[F64, Share]
+    terms: Annotated[I64, Array("entries", N_TERMS, ge=-1, below="names")]  # leading terms
+    weights: Annotated[F32, Array("entries", N_TERMS, ge=None, finite=False)]  # their probabilities
 
 
 def append_rows(table: Any, rows: dict[str, Any]) -> Any:
@@ -114,18 +110,18 @@ def append_rows(table: Any, rows: dict[str, Any]) -> Any:
 
 
 class Trail:
-    """Everything that is kept of the slices that are over."""
+    """The history of all slices so far."""
 
     def __init__(self) -> None:
-        self.slices: Slices = none_of(Slices)
-        self.courses: Courses = none_of(Courses)
+        self.slices: Slices = schema.empty(Slices)
+        self.courses: Courses = schema.empty(Courses)
         self.alerts: list[Alert] = []
-        self.names: list[str] = []  # of terms that were ever among the leading ones of a topic
+        self.names: list[str] = []  # terms that were ever among the leading terms of a topic
         self._numbers: dict[str, int] = {}
         self.span = (NEVER, NEVER)  # first and last time of any document, microseconds since 1970
 
     def numbers(self, names: Sequence[str]) -> list[int]:
-        """The numbers of names, new ones for those that are new."""
+        """The numbers of terms; new terms get new numbers."""
         for name in names:
             if name not in self._numbers:
                 self._numbers[name] = len(self.names)
@@ -133,13 +129,13 @@ class Trail:
         return [self._numbers[name] for name in names]
 
     def add(self, slice_: dict[str, Any], courses: dict[str, Any], alerts: list[Alert]) -> None:
-        """What a slice leaves behind."""
+        """Add the entry of a slice, the entries of its topics, and its alerts."""
         self.slices = append_rows(self.slices, slice_)
         self.courses = append_rows(self.courses, courses)
         self.alerts += alerts
 
-    def reach(self, times: NDArray[np.datetime64] | None) -> None:
-        """Let the span of time hold those of some documents, as far as they are known."""
+    def extend_span(self, times: NDArray[np.datetime64] | None) -> None:
+        """Extend the span of time by the known times of some documents."""
         known = np.zeros(0, np.int64) if times is None else times[~np.isnat(times)]
         if len(known):
             found = known.astype("datetime64[us]").astype(np.int64)
@@ -147,13 +143,18 @@ class Trail:
             before = self.span if NEVER not in self.span else (first, last)
             self.span = min(before[0], first), max(before[1], last)
 
+    @property
+    def last_score(self) -> float:
+        """Log-likelihood per token of the last slice under the memory before it."""
+        return -float(self.slices.surprise[-1]) if len(self.slices.surprise) else float("nan")
+
     def last_share(self, topic: int) -> float:
-        """Share of a topic in the last slice with words; 0 if it had no column then."""
+        """Share of a topic in the last slice with tokens; 0 if it had no column then."""
         c = self.courses
-        spoken = np.isfinite(c.share)
-        if not spoken.any():
+        known = np.isfinite(c.share)
+        if not known.any():
             return 0.0
-        mine = spoken & (c.slice == c.slice[spoken].max()) & (c.topic == topic)
+        mine = known & (c.slice == c.slice[known].max()) & (c.topic == topic)
         return float(c.share[mine].sum())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -166,23 +167,16 @@ class Trail:
         return out
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `arrays` gave; shapes and numbers are checked."""
+        """Read back what `arrays` gave, checked."""
         try:
-            for what, kind in (("slices", Slices), ("courses", Courses)):
-                table = kind(*(arrays[f"{what}.{name}"] for name in kind._fields))
-                like = none_of(kind)
-                n = len(table[0])
-                for name, a, b in zip(kind._fields, table, like, strict=True):
-                    check_arrays(name, a, b.dtype, (n, *b.shape[1:]), finite=False)
-                setattr(self, what, table)
             self.numbers(unpack_strings(arrays["trail.names"]))
-            first, last = arrays.get("trail.span", self.span)  # older files have none
+            first, last = arrays.get("trail.span", self.span)  # older files do not have it
             self.span = int(first), int(last)
             self.alerts = [Alert.from_json(line) for line in unpack_strings(arrays["trail.alerts"])]
         except (KeyError, ValueError, TypeError) as error:
             raise ModelFileError(f"the slices in the model file cannot be read: {error}") from None
-        if self.courses.terms.size and self.courses.terms.max() >= len(self.names):
-            raise ModelFileError("the slices in the model file name terms that it does not have")
+        self.slices = schema.read(Slices, arrays, "slices")
+        self.courses = schema.read(Courses, arrays, "courses", {"names": len(self.names)})
 
 
 def _plain(value: Any) -> Any:

@@ -1,26 +1,36 @@
-"""What a tracker remembers after a slice: its topics, their strength, and what is usual for terms."""
+"""The state after a slice: memories of topics, their strength, and usual shares of terms."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
 
 import numpy as np
 
 from bayou.inference.lda import prior
 from bayou.inference.lda.arrays import F32, F64, topic_totals
 from bayou.inference.tracking import evidence
-from bayou.inference.tracking import prior as tracking
-from bayou.inference.tracking.memory import all_rows, blend, estimate_strength
-from bayou.inference.tracking.prior import SliceDocuments
+from bayou.inference.tracking.evidence import InferredSlice, SliceEvidence
+from bayou.inference.tracking.memory import all_rows, blend, estimate_strength, strength_of_weight
+from bayou.inference.tracking.prior import SliceDocuments, SliceTopics
+from bayou.inference.tracking.settings import TrackerSettings
 from bayou.inference.tracking.state import TrackerState
 
 
-def first_memory(
-    found: tracking.SliceTopics, rows: F32, here: SliceDocuments, p: SimpleNamespace
-) -> F32:
-    """The memory after the first slice: its counts, as distributions unless they are the scale.
+def strength(state: TrackerState, n_tokens: float, p: TrackerSettings) -> float:
+    """Pseudo-tokens S of the memory in a slice of ``n_tokens`` tokens."""
+    if p.scale == "counts":
+        return 1.0
+    if p.strength == "estimate":
+        if state.strength > 0.0:  # 0 while all slices so far were empty
+            return state.strength
+    elif p.strength is not None:
+        return float(p.strength)
+    n_free = len(state.ids) - state.n_fixed
+    return strength_of_weight(n_tokens, max(n_free, 1), p.weight)
 
-    A topic without tokens is remembered as its prior has it, which is in ``rows``.
+
+def first_memory(found: SliceTopics, rows: F32, here: SliceDocuments, p: TrackerSettings) -> F32:
+    """The memory after the first slice: its counts as distributions, or as counts (``scale``).
+
+    The memory of a topic without tokens is its prior, which is in ``rows``.
     """
     if p.scale == "counts":
         return here.spread(found.term_topic * np.float32(p.rho))
@@ -31,67 +41,70 @@ def first_memory(
 
 
 def update_memory(
-    state: TrackerState,
-    found: tracking.SliceTopics,
-    here: SliceDocuments,
-    judged: evidence.SliceEvidence,
-    odds: tuple[F64, F64],
-    p: SimpleNamespace,
+    state: TrackerState, seen: InferredSlice, judged: SliceEvidence, p: TrackerSettings
 ) -> TrackerState:
-    """The memory after a slice: m <- (1 - rho) m + rho (n + S m) / (N + S), and what is usual.
+    """The state after a slice: m <- (1 - rho) m + rho (n + S m) / (N + S), and usual shares.
 
-    The floor beta is left out of what is remembered: it would be added anew in every slice, and a topic
-    that was absent would fade into it.
+    beta is left out of the memory. It would be added again in every slice, and an absent topic would
+    become uniform.
     """
-    n_topics = len(state.ids)
+    n_topics, here, found = len(state.ids), seen.documents, seen.topics
     counts = np.ascontiguousarray(found.term_topic[:, :n_topics])
-    tokens = topic_totals(counts)
-    held = np.arange(n_topics) < state.n_fixed
+    tokens, held = topic_totals(counts), np.arange(n_topics) < state.n_fixed
     rho = np.where(held, 0.0, 1.0 / p.window if p.window else p.rho)
+    memory, past, pull = _move_memory(state, counts, here, rho, p)
+    step = rho * tokens / np.maximum(pull + tokens, 1e-12)
+    doubt = (1.0 - step) ** 2 * state.doubt + step**2 / np.maximum(tokens, 1.0)
+    after, alpha = state.strength, state.alpha
+    if p.strength == "estimate" and tokens.sum() > 0:
+        free, before = ~held, state.memory
+        after = estimate_strength(here.spread(counts)[:, free], before[:, free], state.beta)
+    if p.learn_alpha:
+        estimate = prior.estimate_alpha(alpha, found.doc_topic[:, :n_topics])
+        alpha = (1.0 - p.rho) * alpha + p.rho * estimate
+    state = state._replace(
+        memory=memory, past=past, rows=_slice_rows(state, counts, here, judged, p),
+        doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=after, alpha=alpha,
+        step=state.step + 1, n_seen=state.n_seen + here.pairs.n_docs,
+    )  # fmt: skip
+    spared = 1.0 - float(tokens.sum()) / max(float(topic_totals(found.term_topic).sum()), 1e-12)
+    state = update_term_shares(state, here, p.rho)
+    return evidence.update_topic_shares(state, seen, p.rho, spared)
+
+
+def _move_memory(
+    state: TrackerState, counts: F32, here: SliceDocuments, rho: F64, p: TrackerSettings
+) -> tuple[F32, F32, float]:
+    """The memory after a slice, the estimates of a window, and the pseudo-tokens that moved it."""
     memory, past, pull = state.memory, state.past, state.strength
     if p.scale == "counts":
         memory = memory * (1.0 - rho).astype(np.float32)
         memory[here.terms] += counts * rho.astype(np.float32)
-        pull = float(memory.sum(axis=0).mean())
-    elif p.window:
-        now = blend(memory, counts, here, pull, np.ones(n_topics))
-        past = np.concatenate([past, now[None]])[-p.window :]
-        memory = np.where(held, memory, past.mean(axis=0)).astype(np.float32)
-    else:
-        memory = blend(memory, counts, here, pull, rho)
-    step = rho * tokens / np.maximum(pull + tokens, 1e-12)
-    doubt = (1.0 - step) ** 2 * state.doubt + step**2 / np.maximum(tokens, 1.0)
-    strength = state.strength
-    if p.strength == "estimate" and tokens.sum() > 0:
-        free, before = ~held, state.memory
-        strength = estimate_strength(here.spread(counts)[:, free], before[:, free], state.beta)
-    alpha = state.alpha
-    if p.learn_alpha:
-        learned = prior.estimate_alpha(alpha, found.doc_topic[:, :n_topics])
-        alpha = (1.0 - p.rho) * alpha + p.rho * learned
-    state = state._replace(
-        memory=memory, past=past, rows=_slice_rows(state, counts, here, judged, p),
-        doubt=np.where(held, 0.0, doubt), tokens=tokens, strength=strength, alpha=alpha,
-        step=state.step + 1, n_seen=state.n_seen + here.pairs.n_docs,
-    )  # fmt: skip
-    spared = 1.0 - float(tokens.sum()) / max(float(topic_totals(found.term_topic).sum()), 1e-12)
-    return evidence.usual(update_term_shares(state, here, p.rho), odds, p.rho, spared)
+        return memory, past, float(memory.sum(axis=0).mean())
+    if not p.window:
+        return blend(memory, counts, here, pull, rho), past, pull
+    now = blend(memory, counts, here, pull, np.ones(len(rho)))
+    past = np.concatenate([past, now[None]])[-p.window :]
+    held = np.arange(len(rho)) < state.n_fixed
+    return np.where(held, memory, past.mean(axis=0)).astype(np.float32), past, pull
 
 
 def _slice_rows(
     state: TrackerState,
     counts: F32,
     here: SliceDocuments,
-    judged: evidence.SliceEvidence,
-    p: SimpleNamespace,
+    judged: SliceEvidence,
+    p: TrackerSettings,
 ) -> F32:
-    """phi of the slice: counts and memory together.
+    """phi of the slice from counts and memory.
 
-    A strength that is given is that of the memory here too; otherwise each topic has what it has earned.
+    A given strength is used here too. Otherwise the weight of each memory follows from its stability.
     """
-    earned = p.strength is None and p.scale == "strength"
+    by_stability = p.strength is None and p.scale == "strength"
     pull = (
-        evidence.memory_weights(state, judged, topic_totals(counts)) if earned else state.strength
+        evidence.memory_weights(state, judged, topic_totals(counts))
+        if by_stability
+        else state.strength
     )
     held = np.arange(len(state.ids)) < state.n_fixed
     gain = np.ones(len(held))
@@ -102,7 +115,7 @@ def _slice_rows(
 
 
 def update_term_shares(state: TrackerState, here: SliceDocuments, rho: float) -> TrackerState:
-    """Usual shares of terms among tokens and documents, and when each was met last."""
+    """The state with usual shares of terms among tokens and documents, and their last slices."""
     pairs = here.pairs
     if not pairs.n_tokens:
         return state

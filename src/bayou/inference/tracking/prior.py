@@ -1,9 +1,9 @@
-"""One slice of a stream: LDA whose topics have priors of their own, and the memory those come from.
+"""LDA in one slice of a stream, where every topic has its own prior over the terms.
 
     phi_tk ~ Dir(beta + S m_tk)        m_t+1,k = (1 - rho) m_tk + rho phi_tk
 
-S is a number of pseudo-tokens: with N tokens of the slice in the topic, its terms are S / (S + N) memory. A
-topic that a slice has no tokens of gives back its prior, so it keeps its memory.
+S is a number of pseudo-tokens: with N tokens of the slice in the topic, the memory has the weight
+S / (S + N). A topic without tokens in a slice gives back its prior, so it keeps its memory.
 
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018,
 chapter 6.
@@ -39,31 +39,33 @@ from bayou.kernels.rng import TOKEN
 from bayou.kernels.tracking import prior_sweep
 
 APART = 5  # sweeps between two that are kept, as in LDA
-N_STEPS = 5  # of the fixed point of Minka, each time that beta is learned
+N_STEPS = 5  # steps of Minka's fixed point each time beta is learned
 
 
 class SliceDocuments(NamedTuple):
-    """The documents of a slice in the numbers of the terms that it has: all that is learned is in those."""
+    """The documents of a slice, over the terms that occur in it. Inference uses these terms only."""
 
-    terms: I64  # their columns in the model
-    place: I32  # of every column of the model among those; -1 where the slice has none of it
+    terms: I64  # columns of the slice's terms in the model
+    place: (
+        I32  # of every column of the model, its place in `terms`; -1 if the slice does not have it
+    )
     pairs: Pairs
     tokens: Tokens
 
     @property
     def n_terms(self) -> int:
-        """Terms of the model."""
+        """Number of terms of the model."""
         return len(self.place)
 
     def spread(self, rows: A) -> A:
-        """Rows of the slice's terms among those of all terms, which have nothing."""
+        """Rows of the slice's terms as rows of all terms; the others are 0."""
         out = np.zeros((self.n_terms, *rows.shape[1:]), rows.dtype)
         out[self.terms] = rows
         return cast(A, out)
 
 
 def slice_documents(pairs: Pairs, n_terms: int) -> SliceDocuments:
-    """The documents of a slice, which are given in the columns of the model."""
+    """The documents of a slice from pairs in the columns of the model."""
     terms = np.flatnonzero(np.bincount(pairs.terms, minlength=n_terms))
     place = np.full(n_terms, -1, np.int32)
     place[terms] = np.arange(len(terms), dtype=np.int32)
@@ -72,36 +74,36 @@ def slice_documents(pairs: Pairs, n_terms: int) -> SliceDocuments:
 
 
 class SlicePrior(NamedTuple):
-    """What is known about the topics of a slice before its documents."""
+    """The prior of the topics of a slice."""
 
-    rows: F64  # b_vk, terms of the slice x topics; the distribution itself where a topic is fixed
-    mass: F64  # sums of b over all terms of the model; 1 where fixed
-    gain: F64  # 1, or 0 where a topic is fixed
-    beta: float  # what of the rows is no memory
+    rows: F64  # b_vk, terms of the slice x topics; the distribution itself if a topic is fixed
+    mass: F64  # sums of b over all terms of the model; 1 if fixed
+    gain: F64  # 1, or 0 if a topic is fixed
+    beta: float  # the part of the rows that is not memory
 
 
-class TrackingSettings(NamedTuple):
-    """How a slice is learned."""
+class SliceSettings(NamedTuple):
+    """How a slice is inferred."""
 
     alpha: F64
     n_sweeps: int
     burn_in: int  # sweeps of a sampler before any is kept
     inference: str
-    learns: bool  # beta follows the counts
+    learns_beta: bool
     learns_alpha: bool = False  # one number for all topics
 
 
 class SliceTopics(NamedTuple):
-    """What a slice has taught: means over the kept sweeps, and the last sweep itself."""
+    """The topics found in a slice: means over the kept sweeps, and the last sweep itself."""
 
     term_topic: F32  # terms of the slice x topics
     doc_topic: F32
     z: U16
-    alpha: F64  # that it was found under
+    alpha: F64  # the prior under which they were found
 
 
 def flat_prior(n_rows: int, n_topics: int, beta: float, n_terms: int | None = None) -> SlicePrior:
-    """Topics of which nothing is known: LDA. Of ``n_terms`` terms ``n_rows`` are in the slice."""
+    """The prior of LDA: beta for every term. ``n_rows`` of the ``n_terms`` terms are in the slice."""
     rows, mass = np.full((n_rows, n_topics), beta), beta * (n_rows if n_terms is None else n_terms)
     return SlicePrior(rows, np.full(n_topics, mass), np.ones(n_topics), beta)
 
@@ -113,37 +115,37 @@ def make_prior(
     fixed: NDArray[np.bool_],
     whole: tuple[F64, int] | None = None,
 ) -> SlicePrior:
-    """beta + S_k m_k, or m_k itself for topics that are fixed and have an infinite strength.
+    """beta + S_k m_k, or m_k itself for fixed topics of infinite strength.
 
-    Where ``memory`` has rows of some terms only, ``whole`` is the sums of its columns over all terms and
-    how many these are.
+    If ``memory`` has rows of some terms only, ``whole`` holds the sums of its columns over all terms, and
+    the number of all terms.
     """
     frozen = fixed & np.isinf(strength)
-    pull, floor = np.where(frozen, 1.0, strength), np.where(frozen, 0.0, beta)
+    pull, flat = np.where(frozen, 1.0, strength), np.where(frozen, 0.0, beta)
     sums, n_terms = (topic_totals(memory), len(memory)) if whole is None else whole
-    rows = floor + memory.astype(np.float64, order="C") * pull
-    return SlicePrior(rows, n_terms * floor + sums * pull, np.where(frozen, 0.0, 1.0), beta)
+    rows = flat + memory.astype(np.float64, order="C") * pull
+    return SlicePrior(rows, n_terms * flat + sums * pull, np.where(frozen, 0.0, 1.0), beta)
 
 
-def with_spares(prior: SlicePrior, n_spares: int, n_terms: int) -> SlicePrior:
-    """Further topics at the end that know nothing."""
+def add_spares(prior: SlicePrior, n_spares: int, n_terms: int) -> SlicePrior:
+    """The prior with more topics at the end, which have the flat prior."""
     flat = flat_prior(len(prior.rows), n_spares, prior.beta, n_terms)
     rows, gain = np.hstack([prior.rows, flat.rows]), np.concatenate([prior.gain, flat.gain])
     return SlicePrior(rows, np.concatenate([prior.mass, flat.mass]), gain, prior.beta)
 
 
 def estimate_beta(prior: SlicePrior, counts: F32, n_terms: int) -> SlicePrior:
-    """The prior with the beta that whole counts of a slice make more probable: a few steps towards it.
+    """The prior after a few steps of beta towards the maximum of its evidence in whole counts of a slice.
 
-    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). Of the
-    ``n_terms`` terms, rows without counts may be left out of both.
+    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). Rows
+    without counts may be left out of both; ``n_terms`` is V.
     """
     free, beta = prior.gain > 0, prior.beta
     totals, held = topic_totals(counts)[free], prior.mass[free] - n_terms * prior.beta
     if not totals.sum() > 0:
         return prior
-    room = min(int(totals.sum()), counts.size)  # for cells that have anything
-    n, b = np.empty(room), np.empty(room)
+    most = min(int(totals.sum()), counts.size)  # cells above zero
+    n, b = np.empty(most), np.empty(most)
     m = prior_sweep.list_cells(n, b, counts, prior.rows, prior.gain)
     for _ in range(N_STEPS):
         rise = prior_sweep.rise(n[:m], b[:m], beta - prior.beta)
@@ -153,8 +155,8 @@ def estimate_beta(prior: SlicePrior, counts: F32, n_terms: int) -> SlicePrior:
     return SlicePrior(prior.rows + by, prior.mass + n_terms * by, prior.gain, beta)
 
 
-def estimate_alpha(how: TrackingSettings, docs: F32) -> TrackingSettings:
-    """How, with the one alpha of all topics that whole counts of documents x topics make more probable."""
+def estimate_alpha(how: SliceSettings, docs: F32) -> SliceSettings:
+    """The settings after a few steps of the one alpha of all topics, from counts of documents x topics."""
     free = how.alpha > 0
     n_topics, alpha = np.count_nonzero(free), float(how.alpha[free].mean())
     lengths = docs.sum(axis=1, dtype=np.float64)
@@ -170,16 +172,16 @@ def estimate_alpha(how: TrackingSettings, docs: F32) -> TrackingSettings:
 def infer(
     here: SliceDocuments,
     prior: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     begin: F32 | None,
     seed: int,
     each: Each,
 ) -> tuple[SliceTopics, SlicePrior]:
-    """Sample the topics of a slice's tokens; with them, the prior, whose beta may have been learned.
+    """Sample the topics of a slice's tokens. Returns them and the prior, whose beta may have been learned.
 
-    Exact Gibbs sampling goes token after token, otherwise documents see the word counts of the sweep
-    before. Tokens start at random, or as the topics ``begin`` (terms x topics) draw them: a weak prior
-    alone may not lead topics back to their places.
+    "gibbs" samples one token after the other; "snapshot" uses the word counts of the last sweep. Tokens
+    start at random, or are drawn from the topics ``begin`` (terms x topics), because a weak prior alone
+    may not lead topics back to their columns.
     """
     n_topics, tokens = len(how.alpha), here.tokens
     chain = sampler.make_chain(tokens, len(here.terms), seed)
@@ -212,12 +214,12 @@ def update_priors(
     z: U16,
     chain: sampler.SamplerChain,
     prior: SlicePrior,
-    how: TrackingSettings,
+    how: SliceSettings,
     n_terms: int,
     each: Each,
-) -> tuple[SlicePrior, TrackingSettings]:
-    """The prior and alpha that fit the topics of the tokens better, as far as they are learned."""
-    if how.learns:
+) -> tuple[SlicePrior, SliceSettings]:
+    """The prior and the settings with beta and alpha updated from the topics of the tokens, if learned."""
+    if how.learns_beta:
         counts = sampler.count_terms(z[:, None], chain, len(how.alpha), each)
         prior = estimate_beta(prior, counts, n_terms)
     if how.learns_alpha:
@@ -237,7 +239,7 @@ def gibbs(
 def standing_rows(
     z: U16, chain: sampler.SamplerChain, prior: SlicePrior, single: F32, each: Each
 ) -> tuple[F32, F32]:
-    """phi_vk as tokens have it before a sweep, and what a token itself adds to it (s_k)."""
+    """phi_vk before a sweep, and what one token adds to it (s_k)."""
     topic = np.zeros(len(prior.mass), np.int64)
     fixed_sweep.count_topics(topic, z, 0, len(z))
     inv = (1.0 / (prior.gain * topic + prior.mass)).astype(np.float32)
@@ -260,7 +262,7 @@ def snapshot(
     step: int,
     each: Each,
 ) -> None:
-    """A sweep of every document against the word counts before it, in place."""
+    """A sweep over all documents, given the word counts before the sweep, in place."""
     rows, own = standing_rows(z, chain, prior, single, each)
     a32, toks = alpha.astype(np.float32), tuple(chain.tokens)
     slack = prior_mass(rows, a32)
@@ -274,7 +276,7 @@ def snapshot(
 
 
 def topic_rows(found: F32, prior: SlicePrior) -> F32:
-    """phi_vk = (n_vk + b_vk) / (n_k + mass_k) of a slice's terms, the distribution itself where fixed."""
+    """phi_vk = (n_vk + b_vk) / (n_k + mass_k) of a slice's terms; the distribution itself if fixed."""
     inverse = 1.0 / (topic_totals(found) * prior.gain + prior.mass)
     rows = found * (prior.gain * inverse).astype(np.float32)
     rows += (prior.rows * inverse).astype(np.float32)

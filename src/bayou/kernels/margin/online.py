@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 
+from bayou.kernels.cholesky import backward_into, factor_fast_into, forward_into
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_inverse_gaussian
 from bayou.kernels.margin.passive_aggressive import add_into, best_dual, dot
-from bayou.kernels.margin.response import HINGE, cholesky_into, solve_lower, solve_upper
+from bayou.kernels.margin.response import HINGE, INSENSITIVE
 from bayou.kernels.rng import BATCH, RESPONSE, key
 
 _LEAST_ROW = 1e-20  # of the largest weight of a term; every topic stays possible
@@ -159,11 +160,13 @@ def respond(omega, kappa, zbar, weights, y, cost, ids, lo, hi, loss, drawn, seed
                     gap = width - t * f
                     x = _inverse(stream, c * math.sqrt(gap * gap + s), floor, drawn)
                     o, m = c * c * x, c * t * (1.0 + c * width * x)
-                else:
+                elif kind == INSENSITIVE:
                     under, over = t - f - width, t - f + width
                     x = _inverse(stream, c * math.sqrt(under * under + s), floor, drawn)
                     x2 = _inverse(stream, c * math.sqrt(over * over + s), floor, drawn)
                     o, m = c * c * (x + x2), c * c * ((t - width) * x + (t + width) * x2)
+                else:
+                    raise ValueError("unknown code of a loss")
             omega[d, i] = o
             kappa[d, i] = m
 
@@ -207,7 +210,7 @@ def factorise(factor, precision, lo, hi):
         for k in range(n):
             for j in range(n):
                 factor[i, k, j] = precision[i, k, j]
-        cholesky_into(factor[i])
+        factor_fast_into(factor[i])
 
 
 @jit
@@ -221,8 +224,8 @@ def invert(spread, factor, precision, lo, hi):
             for j in range(n):
                 x[j] = 0.0
             x[k] = 1.0
-            solve_lower(factor[i], x)
-            solve_upper(factor[i], x)
+            forward_into(x, factor[i], n)
+            backward_into(x, factor[i], n)
             for j in range(n):
                 spread[i, k, j] = x[j]
 
@@ -234,8 +237,8 @@ def solve(mean, factor, linear, lo, hi):
         m = min(i, factor.shape[0] - 1)
         for k in range(mean.shape[1]):
             mean[i, k] = linear[i, k]
-        solve_lower(factor[m], mean[i])
-        solve_upper(factor[m], mean[i])
+        forward_into(mean[i], factor[m], mean.shape[1])
+        backward_into(mean[i], factor[m], mean.shape[1])
 
 
 @jit

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from bayou.kernels.cholesky import backward_into, factor_fast_into, forward_into
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_inverse_gaussian, draw_normal, draw_polya_gamma
 from bayou.kernels.rng import RESPONSE, WEIGHTS, key
@@ -42,23 +43,34 @@ def augment(stream, loss, c, width, y, f):
         below = _draw_inverse(stream, c, y - f - width)
         above = _draw_inverse(stream, c, y - f + width)
         return c * c * (below + above), c * c * ((y - width) * below + (y + width) * above)
-    return draw_polya_gamma(stream, c, f), 0.5 * c * y
+    if loss == LOGISTIC:
+        return draw_polya_gamma(stream, c, f), 0.5 * c * y
+    raise ValueError("unknown code of a loss")
+
+
+@jit
+def first_guess(loss, c, width, y):
+    """(omega, kappa) of one task of one document before anything is known of its score f.
+
+    At lambda = 1, or for Polya-Gamma variables at their mean for f = 0.
+    """
+    if loss == HINGE:
+        return c * c, c * y * (1.0 + c * width)
+    if loss == INSENSITIVE:
+        return 2.0 * c * c, 2.0 * c * c * y
+    if loss == LOGISTIC:
+        return 0.25 * c, 0.5 * c * y
+    raise ValueError("unknown code of a loss")
 
 
 @jit
 def start_rows(omega, kappa, y, cost, lo, hi, loss, width):
-    """(omega, kappa) at lambda = 1 (logistic: at its mean for f = 0); zero where there is no label."""
+    """`first_guess` of documents lo .. hi; zero where there is no label."""
     for d in range(lo, hi):
         for i in range(y.shape[1]):
-            c, t = np.float64(cost[d, i]), np.float64(y[d, i])
             o, m = 0.0, 0.0
-            if c > 0.0:
-                if loss == HINGE:
-                    o, m = c * c, c * t * (1.0 + c * width)
-                elif loss == INSENSITIVE:
-                    o, m = 2.0 * c * c, 2.0 * c * c * t
-                else:
-                    o, m = 0.25 * c, 0.5 * c * t
+            if cost[d, i] > 0.0:
+                o, m = first_guess(loss, np.float64(cost[d, i]), width, np.float64(y[d, i]))
             omega[d, i] = o
             kappa[d, i] = m
 
@@ -129,42 +141,6 @@ def gather(precision, linear, zbar, omega, kappa, task, variance):
             _add_outer(precision, linear, topics, values, start[d], start[d] + number[d], o, m)
 
 
-@fast_jit
-def _dot_before(matrix, i, j, n):
-    total = 0.0
-    for k in range(n):
-        total += matrix[i, k] * matrix[j, k]
-    return total
-
-
-@jit
-def cholesky_into(matrix):
-    """Lower factor of a positive definite matrix, written over its lower half."""
-    for i in range(matrix.shape[0]):
-        for j in range(i):
-            matrix[i, j] = (matrix[i, j] - _dot_before(matrix, i, j, j)) / matrix[j, j]
-        matrix[i, i] = math.sqrt(matrix[i, i] - _dot_before(matrix, i, i, i))
-
-
-@jit
-def solve_lower(factor, x):
-    """x <- R**-1 x."""
-    for i in range(x.size):
-        total = x[i]
-        for k in range(i):
-            total -= factor[i, k] * x[k]
-        x[i] = total / factor[i, i]
-
-
-@jit
-def solve_upper(factor, x):
-    """x <- R'**-1 x."""
-    for i in range(x.size - 1, -1, -1):
-        x[i] /= factor[i, i]
-        for k in range(i):
-            x[k] -= factor[i, k] * x[i]
-
-
 @jit
 def draw_weights(eta, mean, zbar, omega, kappa, lo, hi, variance, seed, sweep):
     """eta_i ~ N(P_i**-1 b_i, P_i**-1) and its mean for tasks lo .. hi, by P = R R'."""
@@ -173,14 +149,14 @@ def draw_weights(eta, mean, zbar, omega, kappa, lo, hi, variance, seed, sweep):
     stream = np.empty(1, np.uint64)
     for i in range(lo, hi):
         gather(precision, linear, zbar, omega, kappa, i, variance)
-        cholesky_into(precision)
-        solve_lower(precision, linear)
+        factor_fast_into(precision)
+        forward_into(linear, precision, n_topics)
         stream[0] = key(seed, WEIGHTS, sweep, i)
         noise = np.empty(n_topics)
         for k in range(n_topics):
             noise[k] = draw_normal(stream)
-        solve_upper(precision, linear)
-        solve_upper(precision, noise)
+        backward_into(linear, precision, n_topics)
+        backward_into(noise, precision, n_topics)
         for k in range(n_topics):
             mean[i, k] = linear[k]
             eta[i, k] = linear[k] + noise[k]

@@ -173,7 +173,7 @@ def mix_into(out, memory, keep, floor, found, place, add):
 
 
 @jit
-def leading(places, values, rows):
+def largest_into(places, values, rows):
     """The largest entries of every column of ``rows``, the largest first and among equals the first.
 
     ``places`` and ``values`` are columns x as many as are wanted.
