@@ -11,26 +11,26 @@ _SHARE = (
     "95 %, by resampling the documents of the slice.",
 )
 _BIRTHS = (
-    "Is new, splits from another topic",
+    "Is new, splits",
     "Spare topics without history take part in each slice. A spare topic becomes a topic if the lower "
     "end of its share exceeds half the share of an average topic.",
     "Split: Hellinger distance to the nearest topic below 0.7. Active again: distance to a removed "
     "topic below 0.6.",
 )
 _DORMANT = (
-    "Becomes dormant, active again",
+    "Dormant, active again",
     "Dormant: share below 15 % of the usual share. Active again: share above 40 % of it.",
     "Only in slices where the topic would usually have enough words.",
 )
 _MERGES = (
-    "Merges into another topic",
+    "Merges",
     "Two topics have the same words in two consecutive slices, or one topic has taken over the words "
     "of the other.",
     "Hellinger distance below 0.25; the larger topic keeps its number. Or: one topic becomes dormant "
     "while another is within distance 0.6 of its words.",
 )
 _NO_TOPIC = (
-    "Documents that fit no topic",
+    "Fits no topic",
     "More documents than in recent slices are less probable than 95 % of the usual documents.",
     "Beta-binomial test over documents, p below 0.01.",
 )

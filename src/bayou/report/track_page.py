@@ -44,7 +44,7 @@ def render_track(data: TrackData) -> str:
         lineage=[lineage(lineages, data, width) for width in _WIDTHS],
         rows=table_rows(data),
         phrases=PHRASES,
-        test=test_result,
+        test=describe_test,
         expected=data.level * data.n_tested,
         methods=methods(data),
     )
@@ -96,7 +96,7 @@ def table_rows(data: TrackData) -> list[Row]:
     return out
 
 
-def test_result(change: Change) -> str:
+def describe_test(change: Change) -> str:
     """Test statistic and p-value of a change."""
     p = "p < 0.0001" if change.p < 1e-4 else f"p = {decimal(change.p, 4)}"
     if change.kind == "drift":
