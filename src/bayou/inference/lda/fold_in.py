@@ -1,4 +1,4 @@
-"""Inference for new documents while the topics are held fixed."""
+"""Inference for new documents under fixed topics."""
 
 from __future__ import annotations
 
