@@ -183,7 +183,9 @@ def test_many_topics_are_found_by_word_and_opened_by_link(visit, tmp_path):
     page.locator(".index tr[data-topic='7'] a").click()
     assert page.locator("#topic-7 .words").is_visible()
     page.get_by_role("searchbox").fill("no such word")
-    assert page.get_by_text("No topic has “no such word” among its leading words.").is_visible()
+    assert page.get_by_text(
+        "No topic has “no such word” among its most probable words."
+    ).is_visible()
     assert page.said == []
 
 

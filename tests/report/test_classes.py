@@ -1,4 +1,4 @@
-"""What a report says of the classes of a supervised model."""
+"""The class section of a report on a supervised model."""
 
 import math
 from dataclasses import replace
@@ -9,7 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from tests.report.pages import HOSTILE, hostile_data
 
 from bayou.data import DataError
-from bayou.report import classes, render
+from bayou.report import class_charts, classes, render
 
 NAMES = ("a", "b", "c")
 TABLE = np.array([[8, 2, 0], [1, 5, 0], [3, 0, 0]])
@@ -30,15 +30,15 @@ def test_scores_are_those_of_scikit_learn():
 def test_nothing_is_known():
     nothing = classes.classes(NAMES)
     assert classes.scores(nothing) == []
-    assert classes.weight_bars(nothing, ()) == classes.profiles(nothing, ()) == []
+    assert class_charts.weight_bars(nothing, ()) == class_charts.share_profiles(nothing, ()) == []
     empty = classes.classes(NAMES, confusion=np.zeros((3, 3)))
     assert math.isnan(classes.accuracy(empty))
-    assert classes.mistakes(empty)[0] == ("a", [(0, 0), (0, 0), (0, 0)])
+    assert classes.confusion_rows(empty)[0] == ("a", [(0, 0), (0, 0), (0, 0)])
 
 
 def test_the_strongest_weights_from_for_to_against():
     weights = np.array([[0.1, 0, 0], [-3.0, 0, 0], [2.0, 0, 0], [0.5, 0, 0]])
-    assert classes.leaning(classes.classes(NAMES, weights=weights), 0, 3) == [
+    assert class_charts.leading_weights(classes.classes(NAMES, weights=weights), 0, 3) == [
         (2, 2.0),
         (3, 0.5),
         (1, -3.0),
@@ -50,7 +50,7 @@ def test_the_strongest_weights_from_for_to_against():
     [
         ({"weights": np.ones((3, 2))}, "weights must have the shape topics x 3"),
         ({"shares": np.ones(3)}, "shares must have the shape 3 x topics"),
-        ({"confusion": -TABLE}, "confusion must be finite numbers from 0"),
+        ({"confusion": -TABLE}, "confusion must be finite numbers >= 0"),
         ({"weights": np.full((2, 3), np.nan)}, "weights must be finite"),
     ],
 )
@@ -82,4 +82,4 @@ def test_the_page_shows_classes_only_where_there_are_some():
     assert page.count("Labels of ") == 1
     assert "68.4\u202f%" in page
     alone = replace(data, classes=classes.classes(NAMES, confusion=TABLE))
-    assert "What was taken for what" in render(alone)
+    assert "Confusion matrix" in render(alone)

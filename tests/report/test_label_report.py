@@ -21,9 +21,9 @@ def test_a_page_of_labels(kind, model):
     assert bool(data.classes.label_topics) == deep
     assert ("Topics over labels" in page) == deep
     assert len(data.classes.label_terms) == len(data.classes.names)
-    assert "The words of each" in page
+    assert "<b>Words per " in page
     assert bool(data.classes.groups) == (deep and kind == "multi-label")
-    assert ("holds together" in page) == (deep and kind == "multi-label")
+    assert ("Labels that occur together, per topic" in page) == (deep and kind == "multi-label")
 
 
 def test_topics_over_labels_list_their_labels():
@@ -42,4 +42,4 @@ def test_labels_behind_topics():
     model = AuthorTopicModel(n_topics=3, n_sweeps=9, n_kept=3, random_state=0).fit(corpus)
     data = ReportData.from_model(model, corpus)
     assert len(data.classes.groups) == 3
-    assert "speak most of each topic" in render(data)
+    assert "Labels with the largest share per topic" in render(data)

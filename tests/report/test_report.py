@@ -167,7 +167,7 @@ def test_empty_documents_and_rare_words():
     data = ReportData.from_model(model, corpus)
     assert data.n_empty == 3
     text = "".join(check_page(render(data)).text)
-    assert "3 of them without a word that the model knows" in text
+    assert "3 of them without a word of the model's vocabulary" in text
 
 
 @pytest.mark.parametrize("counts", [np.zeros((3, 2)), np.ones((1, 1)), np.ones((1, 3))])
@@ -220,7 +220,7 @@ def test_a_document_in_both_parts_is_told(small):
     named = replace(corpus, ids=[f"d{i}" for i in range(corpus.n_docs)])
     data = ReportData.from_model(model, named, test=named[:3])
     assert data.held_out.n_known == 3
-    assert "Careful" in "".join(Outline(render(data)).text)
+    assert "Warning:" in "".join(Outline(render(data)).text)
 
 
 def test_equal_data_give_equal_bytes(small):
@@ -290,5 +290,5 @@ def test_topics_without_words_of_their_own_are_said_to_have_none():
     assert {topic.name() for topic in bare} == {"no words of its own"}
     page = render(data)
     check_page(page)
-    assert page.count("Fewer than ten tokens were learned for this topic") == len(bare)
-    assert f"{len(bare)} topics have fewer than ten tokens" in page
+    assert page.count("The model assigned fewer than ten words to this topic.") == len(bare)
+    assert f"{len(bare)} topics have fewer than ten words" in page

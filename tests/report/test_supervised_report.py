@@ -72,4 +72,4 @@ def test_many_classes_are_drawn_from_the_most_frequent_on():
     assert data.classes.names[0] == "c30"
     page = render(data)
     assert f"The {MOST_CLASSES} most frequent of 31" in page
-    assert "What was taken for what" not in page
+    assert "Confusion matrix" not in page

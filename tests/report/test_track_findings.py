@@ -11,8 +11,8 @@ from tests.report.test_track_report import hostile_track
 from bayou import Corpus, TopicTracker, load
 from bayou.data.calendar import NEVER
 from bayou.report import TrackData, render_track
-from bayou.report.findings import findings
 from bayou.report.slice_names import SliceNames
+from bayou.report.track_findings import findings
 from bayou.report.track_page import headline, table_rows
 
 

@@ -89,11 +89,11 @@ def test_the_whole_page_of_the_planted_stream(tmp_path):
     page = (tmp_path / "news.html").read_text()
     assert len(page) < 500_000
     for part in (
-        "Rivers",
+        "Topic shares over time",
         "All changes",
         "Lineage",
-        "Words through time",
-        "How each number was made",
+        "Words over time",
+        "How the numbers are computed",
     ):
         assert part in page
     assert "is new" in page

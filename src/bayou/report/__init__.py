@@ -1,4 +1,4 @@
-"""A fitted model as one HTML file: complete without scripts, and it asks nothing of the network."""
+"""Reports on fitted models: one self-contained HTML file that works without scripts and without network."""
 
 from bayou.report.data import ReportData
 from bayou.report.page import render, write

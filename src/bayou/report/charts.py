@@ -1,7 +1,6 @@
-"""The drawings of a report, each at the widths at which its text needs no scaling.
+"""Drawings of a report, each at several widths.
 
-A page shows one of them, whichever its column has room for; so a letter of 12 pixels is one on a
-telephone as well.
+A page shows the drawing that fits its column. Text is not scaled and stays readable on a phone.
 """
 
 from __future__ import annotations
@@ -21,64 +20,64 @@ from bayou.report.svg import Markup, chart, element, path, round_numbers
 from bayou.report.text import decimal, percent, shorten, text_width
 from bayou.report.topics import Topic
 
-# width, height, most labels of a map
+# of a map: width, height, most labels
 SHEETS = ((960, 560, 200), (760, 520, 80), (340, 440, 14))
 _WIDE, _MIDDLE, _SMALL = 960, 760, 340
-MOST_RIVERS = 12
+MOST_BANDS = 12
 _ROW = 46
 
 
 def patterns() -> Markup:
-    """The hatching of each family, once a page."""
-    made = []
+    """Hatching patterns per family; included once per page."""
+    hatchings = []
     for f in range(layout.N_FAMILIES):
         ground = element("rect", width=4, height=4, class_="ground")
         stripe = element("rect", width=2, height=4, class_=f"f{f} s0")
-        made.append(
+        hatchings.append(
             element(
                 "pattern", ground, stripe, id=f"hatch{f}", width=4, height=4,
                 patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
             )
         )  # fmt: skip
-    inside = element("defs", *made)
+    inside = element("defs", *hatchings)
     return element("svg", inside, width=0, height=0, class_="defs", aria_hidden="true")
 
 
 def _look(sign: Sign) -> str:
-    """The classes of a mark; the style sheet has colours and textures."""
+    """CSS classes of a sign; the style sheet defines colours and textures."""
     return f"f{sign.family} s{sign.texture}"
 
 
 def dot(sign: Sign) -> Markup:
-    """A topic's sign in running text."""
+    """Sign of a topic in running text."""
     return Markup(f'<i class="dot {_look(sign)}"></i>')
 
 
 def bar(value: float, largest: float) -> Markup:
-    """A bar to scale, as wide as its place allows; the style sheet has a class for each per cent."""
+    """Bar relative to the largest value; the style sheet has one class per per cent."""
     share = value / largest if math.isfinite(value) and largest > 0 else 0.0
     return Markup(f"<i class=b{round(100 * min(max(share, 0.0), 1.0))}></i>")
 
 
 def topic_map(data: ReportData) -> list[Markup]:
-    """Circles where topics stand, at three widths."""
-    return [_sheet(data, *sheet) for sheet in SHEETS]
+    """Map of topics as circles, at three widths."""
+    return [_map(data, *sheet) for sheet in SHEETS]
 
 
-def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
+def _map(data: ReportData, width: int, height: int, most: int) -> Markup:
     topics = data.topics
     shares = np.array([topic.share.value for topic in topics])
     radius = layout.radii(shares, width, height)
     places = layout.spread(np.array([t.place for t in topics]), radius, width, height)
     order = sorted(range(len(topics)), key=lambda k: topics[k].rank)
     names = [[shorten(word, 18) for word, _ in t.words[:2]] for t in topics]
-    told = [k for k in order if not topics[k].bare]
-    texts = layout.labels(names, told, places, radius, (width, height), most)
+    named = [k for k in order if not topics[k].bare]
+    texts = layout.labels(names, named, places, radius, (width, height), most)
     strong = {label.topic for label in texts[: max(len(texts) // 2, 6)]}
     marks = []
     for k in order:
         t, (x, y) = topics[k], places[k]
-        shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # a line is drawn half inside, half outside
+        shrink = (0.0, 1.6, 0.8)[t.sign.texture]  # half of a stroke is outside the circle
         title = element("title", f"{t.id}: {t.name()}, {percent(t.share.value)}")
         circle = element("circle", cx=x, cy=y, r=max(radius[k] - shrink, 1.2), class_=_look(t.sign))
         marks.append(element("a", title, circle, href=f"#topic-{t.id}"))
@@ -90,12 +89,12 @@ def _sheet(data: ReportData, width: int, height: int, most: int) -> Markup:
                 aria_hidden="true",
             )
         )  # fmt: skip
-    said = f"Map of {len(topics)} topics; {len(texts)} of them with their first words"
-    return chart(width, height, said, *marks, group=True)
+    name = f"Map of {len(topics)} topics, {len(texts)} of them labelled with their first words"
+    return chart(width, height, name, *marks, group=True)
 
 
 def curve(data: ReportData) -> list[Markup]:
-    """Log-likelihood against steps of training, at two widths."""
+    """Log-likelihood by training step, at two widths."""
     return [_curve(data.curve, data.step, width) for width in (_MIDDLE, _SMALL)]
 
 
@@ -115,8 +114,8 @@ def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup
     for tick in ticks:
         y = at(0, tick)[1]
         marks.append(element("line", x1=left, x2=width - right, y1=y, y2=y, class_="grid"))
-        said = decimal(tick, digits)
-        marks.append(element("text", said, x=left - 8, y=y + 4, text_anchor="end", class_="faint"))
+        label = decimal(tick, digits)
+        marks.append(element("text", label, x=left - 8, y=y + 4, text_anchor="end", class_="faint"))
     line = [at(*point) for point in points]
     marks.append(element("path", d=path(line), class_="line"))
     marks += [element("circle", cx=x, cy=y, r=2.2, class_="ink") for x, y in line]
@@ -124,69 +123,73 @@ def _curve(points: Sequence[tuple[int, float]], step: str, width: int) -> Markup
     marks.append(element("text", decimal(scores[-1], 3), x=x + 7, y=y + 4, class_="halo strong"))
     for n in sorted({steps[0], steps[-1]}):
         anchor = "start" if n == steps[0] else "end"
-        said = f"{step} {n}"
+        label = f"{step} {n}"
         marks.append(
-            element("text", said, x=at(n, low)[0], y=height - 6, text_anchor=anchor, class_="faint")
+            element(
+                "text", label, x=at(n, low)[0], y=height - 6, text_anchor=anchor, class_="faint"
+            )
         )
     title = f"Log-likelihood per token from {decimal(scores[0], 3)} to {decimal(scores[-1], 3)}"
     return chart(width, height, title, *marks)
 
 
-def river_topics(data: ReportData, found: Course) -> list[Topic]:
-    """At most twelve topics that change most, those that flow early first."""
+def band_topics(data: ReportData, found: Course) -> list[Topic]:
+    """At most twelve topics whose shares change most, earliest topics first."""
     values = np.array([[e.value for e in row] for row in found.shares])
-    change = np.nan_to_num(np.fmax.reduce(values) - np.fmin.reduce(values))  # no share, no change
-    chosen = np.argsort(-change, kind="stable")[:MOST_RIVERS]
+    change = np.nan_to_num(
+        np.fmax.reduce(values) - np.fmin.reduce(values)
+    )  # NaN: no share in any bin
+    chosen = np.argsort(-change, kind="stable")[:MOST_BANDS]
     weight = np.nan_to_num(values[:, chosen])
     middle = np.arange(len(values)) @ weight / np.maximum(weight.sum(axis=0), 1e-12)
     return [data.topics[k] for k in chosen[np.argsort(middle, kind="stable")]]
 
 
 class ChartMark(NamedTuple):
-    """A change that a river carries."""
+    """Mark of a change on a band."""
 
     topic: int
     bin: int
-    rises: bool | None  # None where nothing rose or fell
+    rises: bool | None  # None for changes other than of the share
     link: str
     title: str
 
 
-class Flowing(Protocol):
-    """What a river needs to know of its topic."""
+class BandTopic(Protocol):
+    """Attributes of a topic that a band needs."""
 
     @property
     def number(self) -> int:
-        """Its place in each row of shares."""
+        """Column of the topic in each row of shares."""
 
     @property
     def words(self) -> tuple[tuple[str, float], ...]:
-        """Most probable first."""
+        """Words with probabilities, most probable first."""
 
     @property
     def sign(self) -> Sign:
-        """How it is marked."""
+        """Colour and texture."""
 
     def name(self, n: int = 3) -> str:
-        """Its first words."""
+        """Most probable words."""
 
 
-def rivers(
-    topics: Sequence[Flowing], found: Course, marks: Sequence[ChartMark] = ()
+def bands(
+    topics: Sequence[BandTopic], found: Course, marks: Sequence[ChartMark] = ()
 ) -> list[Markup]:
-    """One bed a topic, its width the share; at three widths."""
-    return [_rivers(topics, found, marks, width) for width in (_WIDE, _MIDDLE, _SMALL)]
+    """One band per topic whose height is the share over time; at three widths."""
+    return [_bands(topics, found, marks, width) for width in (_WIDE, _MIDDLE, _SMALL)]
 
 
-def _rivers(
-    topics: Sequence[Flowing], found: Course, changes: Sequence[ChartMark], width: int
+def _bands(
+    topics: Sequence[BandTopic], found: Course, changes: Sequence[ChartMark], width: int
 ) -> Markup:
     narrow = width == _SMALL
     left, row = (0, _ROW + 30) if narrow else (170, _ROW)
     right, top = 24, 16
     n_bins, height = len(found.names), top + row * len(topics) + 24
-    room = width - left - 8 - right
-    xs = [left + 8 + room * b / max(n_bins - 1, 1) for b in range(n_bins)]
+    span = width - left - 8 - right
+    xs = [left + 8 + span * b / max(n_bins - 1, 1) for b in range(n_bins)]
     highest = max(
         (r[t.number].high for r in found.shares for t in topics if r[t.number].high > 0),
         default=1.0,
@@ -203,7 +206,7 @@ def _rivers(
             marks.append(element("text", name, x=0, y=middle - 2, class_="strong"))
             marks.append(element("text", shorten(rest, 26), x=0, y=middle + 13, class_="faint"))
         mine = [c for c in changes if c.topic == topic.number]
-        marks += _river(topic, found, xs, middle, (_ROW - 8) / highest, {c.bin for c in mine})
+        marks += _band(topic, found, xs, middle, (_ROW - 8) / highest, {c.bin for c in mine})
         for b, group in groupby(sorted(mine, key=lambda c: c.bin), key=lambda c: c.bin):
             same = list(group)
             marks += [_change(c, xs[b], middle, (j, len(same))) for j, c in enumerate(same)]
@@ -212,9 +215,9 @@ def _rivers(
 
 
 def _change(change: ChartMark, x: float, middle: float, which: tuple[int, int] = (0, 1)) -> Markup:
-    """A line through the river and a sign under it: a triangle, or a diamond where nothing rose or fell.
+    """Line through a band with a sign below: a triangle for a rise or fall, else a diamond.
 
-    Of several in one place (``which`` of how many) each has its own sign on the line, the first one lowest.
+    ``which`` is (index, number) among changes at the same place; their signs are stacked, the first lowest.
     """
     i, n = which
     low = middle + _ROW / 2 - 7
@@ -235,7 +238,7 @@ def _change(change: ChartMark, x: float, middle: float, which: tuple[int, int] =
 
 
 def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) -> list[Markup]:
-    """Dates below the rivers, on the sheet and apart from each other."""
+    """Grid lines and date labels below a chart, without overlap."""
     half = max(text_width(name, 11) for name in names) / 2
     every = max(1, math.ceil(len(names) * (2 * half + 18) / max(xs[-1] - xs[0], 1.0)))
     marks, taken = [], -math.inf
@@ -250,20 +253,20 @@ def dates(names: list[str], xs: list[float], top: float, size: tuple[int, int]) 
     return marks
 
 
-def _river(
-    topic: Flowing,
+def _band(
+    topic: BandTopic,
     found: Course,
     xs: list[float],
     middle: float,
     scale: float,
     marked: Collection[int] = (),
 ) -> list[Markup]:
-    """Bed and banks of one topic; bins without tokens leave a gap. Its peak is told beside a mark there."""
+    """Band of one topic with its interval; bins without tokens leave a gap. The peak is labelled."""
     row = [found.shares[b][topic.number] for b in range(len(xs))]
     marks = []
-    for flows, group in groupby(range(len(xs)), key=lambda b: math.isfinite(row[b].value)):
+    for is_known, group in groupby(range(len(xs)), key=lambda b: math.isfinite(row[b].value)):
         bins = list(group)
-        if not flows:
+        if not is_known:
             continue
         for kind in ("high", "value"):
             half = [
@@ -284,16 +287,16 @@ def _river(
     x = min(max(xs[peak], 14 + xs[0]), xs[-1] - 4)
     if peak in marked:
         x += 18 if x + 18 <= xs[-1] - 4 else -18
-    said = percent(row[peak].value, 0)
-    marks.append(element("text", said, x=x, y=y, text_anchor="middle", class_="halo faint"))
+    label = percent(row[peak].value, 0)
+    marks.append(element("text", label, x=x, y=y, text_anchor="middle", class_="halo faint"))
     return marks
 
 
 def spark(topic: Topic, found: Course) -> Markup:
-    """The course of one topic without axes, on its own scale."""
+    """Sparkline: share of one topic over time, on its own scale."""
     values = [row[topic.number].value for row in found.shares]
     known = [(b, v) for b, v in enumerate(values) if math.isfinite(v)]
     top = max((v for _, v in known), default=0.0) or 1.0
     points = [(2 + 80 * b / (len(values) - 1), 18 - 15 * v / top) for b, v in known]
-    title = f"Course of topic {topic.id}, at most {percent(top)}"
+    title = f"Share of topic {topic.id} over time, at most {percent(top)}"
     return chart(84, 20, title, element("path", d=path(points), class_="line"))

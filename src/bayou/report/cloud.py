@@ -1,4 +1,4 @@
-"""Word clouds to scale: the area of a word is its weight, and no two words touch."""
+"""Word clouds: the area of a word is proportional to its weight, and words do not overlap."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bayou.report.svg import Markup, chart, element
 from bayou.report.text import shorten, text_width
 
 WIDTH, HEIGHT = 300, 172
-LEAST = 9.5  # pixels; a smaller word could not be read, and a larger one would not be to scale
+LEAST = 9.5  # pixels; smaller words are omitted because they are unreadable
 _SIZES = (46.0, 40.0, 35.0, 30.0, 26.0, 22.0, 17.0, 13.0)
 _TURN = np.linspace(0, 26 * np.pi, 700)
 _SPIRAL = np.column_stack([_TURN * np.cos(_TURN), 0.56 * _TURN * np.sin(_TURN)]) * 2.0
 
 
 class Word(NamedTuple):
-    """A word in its place; x and y are the middle of its base line."""
+    """Position of a word; x and y are the middle of its base line."""
 
     text: str
     size: float
@@ -28,14 +28,14 @@ class Word(NamedTuple):
 
 
 def place(words: Sequence[tuple[str, float]]) -> list[Word]:
-    """Largest word in the middle, the others round it, at the largest scale at which all fit.
+    """Place the largest word in the centre and the others around it, at the largest scale that fits all.
 
-    Words too small to read at that scale, or too long, are left out rather than drawn out of scale.
+    Words that are too small to read at that scale, or too long, are omitted.
     """
     given = [(shorten(text, 24), weight) for text, weight in words if weight > 0]
     best: list[Word] = []
     for largest in _SIZES if given else ():
-        wanted, placed = _try(given, largest)
+        wanted, placed = _place_at(given, largest)
         if len(placed) > len(best):
             best = placed
         if len(placed) == wanted:
@@ -43,7 +43,7 @@ def place(words: Sequence[tuple[str, float]]) -> list[Word]:
     return best
 
 
-def _try(words: list[tuple[str, float]], largest: float) -> tuple[int, list[Word]]:
+def _place_at(words: list[tuple[str, float]], largest: float) -> tuple[int, list[Word]]:
     top = max(weight for _, weight in words)
     boxes = np.zeros((0, 4))
     placed: list[Word] = []
@@ -53,7 +53,7 @@ def _try(words: list[tuple[str, float]], largest: float) -> tuple[int, list[Word
         if size < LEAST:
             continue
         wanted += 1
-        spot = _free(boxes, text_width(text, size) + 3, size)
+        spot = _free_box(boxes, text_width(text, size) + 3, size)
         if spot is None:
             continue
         boxes = np.vstack([boxes, spot])
@@ -61,8 +61,8 @@ def _try(words: list[tuple[str, float]], largest: float) -> tuple[int, list[Word
     return wanted, placed
 
 
-def _free(boxes: NDArray[np.float64], wide: float, tall: float) -> NDArray[np.float64] | None:
-    """The first box along the spiral that is on the sheet and touches no other."""
+def _free_box(boxes: NDArray[np.float64], wide: float, tall: float) -> NDArray[np.float64] | None:
+    """First box along the spiral that is inside the drawing and overlaps no other box."""
     middle = _SPIRAL + (WIDTH / 2, HEIGHT / 2)
     half = np.array([wide, tall]) / 2
     low, high = middle - half, middle + half
@@ -76,7 +76,7 @@ def _free(boxes: NDArray[np.float64], wide: float, tall: float) -> NDArray[np.fl
 
 
 def draw(words: Sequence[tuple[str, float]], title: str) -> Markup:
-    """The cloud as a drawing."""
+    """Draw a word cloud."""
     placed = place(words)
     texts = [
         element("text", w.text, x=w.x, y=w.y, font_size=w.size, class_="w" if i else "w first")

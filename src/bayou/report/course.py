@@ -1,4 +1,4 @@
-"""Topics through time: calendar bins, and the share of each topic in each."""
+"""Topic shares over time, in calendar bins."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ _WIDTHS = (
     ("h", 1), ("h", 6), ("D", 1), ("W", 1), ("M", 1), ("M", 3), ("Y", 1), ("Y", 2), ("Y", 5),
     ("Y", 10), ("Y", 20), ("Y", 50), ("Y", 100), ("Y", 500), ("Y", 2000),
 )  # fmt: skip
-_SPARSEST = 4  # bins for one that has documents
+_SPARSEST = 4  # most bins per bin with documents
 _NAMES = {"h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
 
 
 class Course(NamedTuple):
-    """Shares of topics in bins of time."""
+    """Topic shares per time bin."""
 
-    width: str  # of a bin, in words
+    width: str  # of a bin, as text: "month", "5 years"
     names: list[str]  # of the bins
-    shares: list[list[Estimate]]  # bins x topics; NaN where a bin has no tokens
-    n_docs: list[int]  # of each bin
+    shares: list[list[Estimate]]  # bins x topics; NaN if the bin has no tokens
+    n_docs: list[int]  # per bin
     n_undated: int
-    rises: list[Estimate]  # of each topic, last third of the bins minus the first
+    rises: list[
+        Estimate
+    ]  # per topic: share in the last third of the bins minus share in the first third
 
 
 def course(doc_topics: Floats, lengths: Floats, times: NDArray[np.datetime64]) -> Course | None:
-    """The course of every topic, in the finest calendar bins of which there are at most 48.
+    """Shares of every topic in the finest calendar bins that give at most ``MOST_BINS`` bins.
 
-    None if the documents span fewer than three bins.
+    None if the documents span fewer than ``LEAST_BINS`` bins.
     """
     dated = ~np.isnat(times)
     if not dated.any():
@@ -63,7 +65,7 @@ def _names(starts: NDArray[np.datetime64], unit: str) -> list[str]:
 
 
 def _rises(theta: Floats, weights: Floats, numbers: NDArray[np.int64], n: int) -> list[Estimate]:
-    """Differences; intervals are twice those of 95 %, because only the largest is reported."""
+    """Differences per topic; intervals are twice as wide as 95 %, because only the largest is reported."""
     early, late = numbers < n / 3, numbers >= n - n / 3
     before, after = ratios(theta[early], weights[early]), ratios(theta[late], weights[late])
     out = []
@@ -77,10 +79,10 @@ def _rises(theta: Floats, weights: Floats, numbers: NDArray[np.int64], n: int) -
 def slice_bins(
     starts: NDArray[np.int64], ends: NDArray[np.int64], slice_by: Any
 ) -> tuple[list[int], list[str]]:
-    """The bin of each slice, and the names of all bins.
+    """Bin per slice, and the names of all bins.
 
-    Calendar slices that had no documents have bins as well, so that a gap is seen as one; unless there would
-    be several times as many bins as slices, as one document of long ago makes them.
+    Calendar slices without documents get bins too, so that gaps are visible. Exception: if that gives
+    more than four bins per slice, for example because of one very old document, only slices get bins.
 
     Examples
     --------

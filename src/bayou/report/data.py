@@ -1,4 +1,4 @@
-"""What a report says, as plain values: everything is computed here and nothing while drawing."""
+"""Content of a report as plain values. Everything is computed here; rendering only formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayou._version import __version__
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.metrics import diversity
-from bayou.report import answers, measure
+from bayou.report import measure, supervised
 from bayou.report.classes import Classes
 from bayou.report.course import Course, course
 from bayou.report.measure import Estimate, Floats, HeldOut
@@ -26,23 +26,23 @@ from bayou.report.topics import Topic, build
 from bayou.results.posterior import Posterior
 
 MOST_LABELS = 24
-_LEAST_DOCS = 5  # of a label; an average over fewer says little
+_LEAST_DOCS = 5  # fewest documents of a label that is shown
 _DIVERSITY_WORDS = 25
-_LEVEL = 0.9  # of the interval of a number of topics
+_LEVEL = 0.9  # of the interval of the number of topics
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRow:
-    """The average document of a label."""
+    """Average topic shares of the documents of a label."""
 
     name: str
     n_docs: int
-    shares: tuple[Estimate, ...]  # of each topic
+    shares: tuple[Estimate, ...]  # per topic
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """A number of topics that was learned, and ends between which it lies."""
+    """A learned number of topics with its interval."""
 
     name: str
     value: int
@@ -53,38 +53,46 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """Everything that a report shows; build it with `from_model`, draw it with `render`.
+    """Content of a report. Build it with `from_model`, render it with `render`.
 
     Attributes
     ----------
     title : str
     model : str
-        Name of the estimator; ``about`` is its first line of documentation.
+        Class name of the estimator.
+    about : str
+        First line of the estimator's docstring.
     parameters : tuple of (name, value)
-        What changes the result, as given; ``seed`` is what the random state came to.
+        Constructor parameters that affect the result.
     code : str
-        The model as Python makes it; empty if a parameter is too long to write out.
+        Python code that creates the model; empty if a parameter is too long to write out.
+    seed : int
+        Seed that ``random_state`` resolved to.
     n_iter : int
-        Steps of training; ``step`` says what one of them is.
+        Number of training steps.
+    step : str
+        Name of one training step: "pass" or "mini-batch".
     n_docs, n_empty, n_terms : int
-        Of the corpus; empty documents have no term that the model knows.
+        Documents of the corpus, documents without a term of the vocabulary, size of the vocabulary.
     n_tokens : float
     topics : tuple of Topic
     held_out : HeldOut or None
-        Document completion; of the test corpus if ``has_test``, else of the corpus itself.
+        Document completion on the test corpus if ``has_test``, else on the corpus itself.
     diversity : float
-        Share of distinct terms among the ``diversity_words`` first terms of all topics.
+        Share of distinct terms among the ``diversity_words`` most probable terms of all topics.
     curve : tuple of (steps, log-likelihood per token)
     label_rows : tuple of LabelRow
-        The most frequent labels; ``n_labels`` is how many there are.
+        The most frequent labels.
+    n_labels : int
+        Number of all labels.
     course : Course or None
-        Shares through time.
+        Topic shares over time.
     classes : Classes or None
-        Of a classifier; `bayou.report.classes.classes` makes it from arrays.
+        Results of a classifier; `bayou.report.classes.classes` creates it from arrays.
     targets : tuple of Target
-        Of a regression.
+        Results of a regression.
     numbers : tuple of Number
-        How many topics were learned, where their number was not given beforehand.
+        Learned number of topics, for models that learn it.
     """
 
     title: str
@@ -132,14 +140,15 @@ class ReportData:
         model : Estimator
             A fitted topic model.
         corpus : Corpus
-            The documents to describe, as a rule those the model learned from. Labels, times and
-            ids are used where there are any.
+            Documents to describe, usually the training documents. Labels, times and ids are used
+            if the corpus has them.
         texts : sequence of str, optional
-            The texts of the documents, to quote from. Leave them out to keep them out of the file.
+            Texts of the documents, for excerpts. Default: no text is written to the report.
         title : str, optional
+            Default: the number of topics.
         test : Corpus, optional
-            Documents that the model has not seen, to score it on; with labels or targets, what a
-            supervised model predicts is measured on them.
+            Held-out documents for the scores. With labels or targets, they also give the measures of
+            a supervised model. Default: the corpus itself is scored.
 
         Examples
         --------
@@ -159,76 +168,94 @@ class ReportData:
         ids = getattr(model, "topic_ids_", None)
         topics = build(posterior, corpus, counts, doc_topics, texts, ids)
         names = [f"{topic.id} {topic.name(2)}" for topic in topics]
-        n_diverse = min(_DIVERSITY_WORDS, posterior.n_terms)
         return cls(
             title=shorten(title, 120) if title else f"{posterior.n_topics} topics",
-            model=type(model).__name__,
-            about=_about(model),
-            parameters=_parameters(model),
-            code=_code(model),
-            seed=int(model.seed_),
-            n_iter=int(model.n_iter_),
-            step="mini-batch" if hasattr(model, "partial_fit") else "pass",
-            created=datetime.date.today().isoformat(),
-            version=__version__,
-            n_docs=corpus.n_docs,
-            n_empty=int((lengths == 0).sum()),
+            **_model_values(model),
+            **_corpus_values(corpus, doc_topics, lengths),
             n_terms=posterior.n_terms,
-            n_tokens=float(lengths.sum()),
             topics=topics,
             has_texts=texts is not None,
             has_test=test is not None,
             held_out=measure.score_held_out(model, corpus, corpus if test is None else test),
-            diversity=diversity(posterior.topics, n_diverse),
-            diversity_words=n_diverse,
-            curve=_curve(posterior),
-            n_labels=corpus.n_labels,
-            label_rows=_label_rows(corpus, doc_topics, lengths),
-            course=None if corpus.times is None else course(doc_topics, lengths, corpus.times),
-            classes=answers.of_classes(model, corpus, doc_topics, names, test),
-            targets=answers.of_targets(model, corpus, doc_topics, test),
-            numbers=tuple(_numbers(model)),
+            classes=supervised.class_results(model, corpus, doc_topics, names, test),
+            targets=supervised.target_results(model, corpus, doc_topics, test),
         )
+
+
+def _model_values(model: Any) -> dict[str, Any]:
+    """Fields of `ReportData` that depend on the model alone."""
+    posterior = model.posterior_
+    n_diverse = min(_DIVERSITY_WORDS, posterior.n_terms)
+    return {
+        "model": type(model).__name__,
+        "about": _about(model),
+        "parameters": parameters_of(model),
+        "code": code_of(model),
+        "seed": int(model.seed_),
+        "n_iter": int(model.n_iter_),
+        "step": "mini-batch" if hasattr(model, "partial_fit") else "pass",
+        "created": datetime.date.today().isoformat(),
+        "version": __version__,
+        "diversity": diversity(posterior.topics, n_diverse),
+        "diversity_words": n_diverse,
+        "curve": _curve(posterior),
+        "numbers": tuple(_numbers(model)),
+    }
+
+
+def _corpus_values(corpus: Corpus, doc_topics: Floats, lengths: Floats) -> dict[str, Any]:
+    """Fields of `ReportData` that depend on the corpus and its topic proportions."""
+    times = corpus.times
+    return {
+        "n_docs": corpus.n_docs,
+        "n_empty": int((lengths == 0).sum()),
+        "n_tokens": float(lengths.sum()),
+        "n_labels": corpus.n_labels,
+        "label_rows": _label_rows(corpus, doc_topics, lengths),
+        "course": None if times is None else course(doc_topics, lengths, times),
+    }
 
 
 def _check(model: Any, corpus: Any, texts: Any, test: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "posterior_"):
-        raise DataError(f"a report needs a fitted topic model of bayou; got {type(model).__name__}")
+        raise DataError(f"a report needs a fitted bayou topic model; got {type(model).__name__}")
     for name, given in (("corpus", corpus), ("test", test)):
         if not isinstance(given, Corpus) and (name == "corpus" or given is not None):
             raise DataError(
                 f"{name} must be a Corpus, got {type(given).__name__}; "
-                "make one with Corpus.from_text or Corpus.from_matrix"
+                "create one with Corpus.from_text or Corpus.from_matrix"
             )
     if isinstance(texts, str | bytes) or (texts is not None and len(texts) != corpus.n_docs):
         raise DataError(
-            f"texts must be one string for each of {corpus.n_docs} documents; "
+            f"texts must contain one string for each of {corpus.n_docs} documents; "
             f"got {'one string' if isinstance(texts, str | bytes) else len(texts)}"
         )
 
 
 def _numbers(model: Any) -> Iterator[Number]:
-    """How many topics there are and how sure that is, of a model that has learned it."""
+    """Learned numbers of topics with intervals; empty if the number was given."""
     if not hasattr(model, "n_topics_interval"):
         return
     low, high = model.n_topics_interval(level=_LEVEL)
-    how = f"learned, not given; {_LEVEL:.0%} of what the model has seen possible"
+    how = f"learned from the data; {_LEVEL:.0%} interval of this model, other seeds may differ"
     yield Number(name="Topics", value=int(model.n_topics_), low=low, high=high, how=how)
     if hasattr(model, "n_large_"):
         low, high = model.n_topics_interval(level=_LEVEL, large=True)
-        how = f"those with a thousandth of all words and 50 at least, {_LEVEL:.0%}"
+        how = (
+            f"topics with at least 0.1 % of all words and at least 50 words; {_LEVEL:.0%} interval"
+        )
         yield Number(name="Large topics", value=int(model.n_large_), low=low, high=high, how=how)
 
 
 def _about(model: Any) -> str:
-    """The first line of a model's documentation, without the key of its paper."""
+    """First line of the model's docstring, without citation keys."""
     line = (type(model).__doc__ or "").strip().partition("\n")[0].rstrip(".")
     return re.sub(r"\s*\[\w+\]", "", line)
 
 
-def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
-    """Parameters that change what is learned; those of the run alone are left out."""
+def parameters_of(model: Any) -> tuple[tuple[str, str], ...]:
+    """Parameters that affect the result; runtime parameters are omitted."""
     runtime = set()
     if is_dataclass(model):
         runtime = {f.name for f in fields(model) if f.metadata.get("runtime")}
@@ -242,10 +269,10 @@ def _curve(posterior: Posterior) -> tuple[tuple[int, float], ...]:
     return tuple((int(step), float(score)) for step, score in steps if math.isfinite(score))
 
 
-def _code(model: Any) -> str:
-    """The constructor with what differs from its defaults."""
-    defaults = dict(_parameters(type(model)()))
-    given = [(name, value) for name, value in _parameters(model) if defaults[name] != value]
+def code_of(model: Any) -> str:
+    """Constructor call with the parameters that differ from their defaults."""
+    defaults = dict(parameters_of(type(model)()))
+    given = [(name, value) for name, value in parameters_of(model) if defaults[name] != value]
     if any("…" in value or "(" in value for _, value in given):
         return ""
     listed = "".join(f"{name}={value}, " for name, value in given)
@@ -253,18 +280,18 @@ def _code(model: Any) -> str:
 
 
 def _label_rows(corpus: Corpus, doc_topics: Floats, lengths: Floats) -> tuple[LabelRow, ...]:
-    """Average topic shares of the documents of each of the most frequent labels."""
+    """Average topic shares of the most frequent labels."""
     if corpus.labels is None:
         return ()
     held = corpus.labels[lengths > 0].astype(np.float64).tocsc()
-    spoken = doc_topics[lengths > 0]
+    shares = doc_topics[lengths > 0]
     sizes = np.diff(held.indptr)
     names = corpus.label_names or tuple(f"label {j}" for j in range(len(sizes)))
     rows = []
     for j in np.argsort(-sizes, kind="stable")[:MOST_LABELS]:
         if sizes[j] >= _LEAST_DOCS:
             docs = held.indices[held.indptr[j] : held.indptr[j + 1]]
-            average = measure.shares(spoken[docs], np.ones(len(docs)))
+            average = measure.shares(shares[docs], np.ones(len(docs)))
             name = shorten(names[j], 40) or "␣"
             rows.append(LabelRow(name=name, n_docs=int(sizes[j]), shares=tuple(average)))
     return tuple(rows)

@@ -1,102 +1,123 @@
-"""What the head of a tracker's page says: the changes that an editor would begin with."""
+"""Findings at the top of a report: sentences that follow from the numbers by rule."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bayou.report.text import percent
-from bayou.report.track import SAID, Change, TrackData
-from bayou.report.track_words import is_number
-
-MOST = 5
-_FLOOR = 0.005  # share that anything may have had unnoticed
-_LEAST = 0.01  # weight of a change that is told although there is a greater one
-_GROUND = 0.1  # of the usual number of documents: nothing rests on fewer
-_WORTH = {
-    "born": 1.0, "rise": 3.0, "words": 0.5, "split": 0.5, "revived": 0.5, "fall": 0.75, "dormant": 0.5,
-    "drift": 0.05,
-}  # fmt: skip
+from bayou.report.data import LabelRow, ReportData
+from bayou.report.measure import perplexity
+from bayou.report.text import count, decimal, percent, whole
 
 
-class TrackFinding(NamedTuple):
-    """A sentence of the head of the page; odd parts are bold."""
+class Finding(NamedTuple):
+    """A sentence with a link to its evidence; parts with odd index are bold."""
 
     parts: tuple[str, ...]
     link: str
+    link_text: str
 
 
-def gain(before: float, after: float) -> float:
-    """How surprising a share is to whoever expects another: Poisson deviance, in nats a unit.
-
-    Examples
-    --------
-    >>> round(gain(0.3, 0.6), 3), round(gain(0.0, 0.15), 3)
-    (0.116, 0.365)
-    """
-    if not (math.isfinite(before) and math.isfinite(after)):
-        return 0.0
-    a, b = max(after, 1e-9), max(before, _FLOOR)
-    return max(a * math.log(a / b) - (a - b), 0.0)
+def findings(data: ReportData) -> list[Finding]:
+    """All findings; a finding whose interval includes "no effect" is omitted."""
+    rules = (_size_finding, _accuracy_finding, _perplexity_finding, _label_finding, _trend_finding)
+    return [finding for rule in rules if (finding := rule(data))]
 
 
-def weight(change: Change) -> float:
-    """How much a reader would care: the size of the step, and of what kind it is."""
-    if change.topic is None or change.kind not in _WORTH:
-        return 0.0
-    if change.kind == "words" and is_number(change.lead):
-        return 0.0  # a date, or a page
-    return _WORTH[change.kind] * gain(change.before, change.after)
+def _size_finding(data: ReportData) -> Finding | None:
+    """Share of the largest topics."""
+    n = len(data.topics)
+    if n <= 3 or data.n_tokens <= 0:
+        return None
+    by_share = sorted(data.topics, key=lambda topic: topic.rank)
+    first, number = (10, "ten") if n >= 20 else (3, "three")
+    largest = by_share[0]
+    parts = (
+        f"The {number} largest of {whole(n)} topics cover ",
+        percent(sum(topic.share.value for topic in by_share[:first]), 0),
+        f" of the words. The largest is topic {largest.id} ({largest.name()}) with "
+        f"{percent(largest.share.value)}." + _bare_note(sum(topic.bare for topic in data.topics)),
+    )
+    return Finding(parts, "topics", "See the topics")
 
 
-def _ground(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far each slice can be news, from 0 to 1: by its documents, and by all that it is held against.
-
-    What a document's own slice usually has is enough of both; a tenth of it is nothing.
-    """
-    usual = (sizes @ sizes) / max(sizes.sum(), 1.0)
-    before = np.cumsum(sizes) - sizes
-    held = np.minimum(sizes, before) / max(usual, 1.0)
-    return np.where(held < _GROUND, 0.0, np.minimum(held, 1.0))
+def _bare_note(n: int) -> str:
+    """Sentence on topics with too few tokens to be described; empty if there are none."""
+    if not n:
+        return ""
+    have = "topics have" if n > 1 else "topic has"
+    return f" {whole(n)} {have} fewer than ten words and cannot be described."
 
 
-def choose_changes(data: TrackData, most: int = MOST) -> list[Change]:
-    """The changes that weigh most, in the order of time: one a topic, and apart in time.
-
-    Where there are few slices, two may be of one.
-    """
-    sizes = np.asarray(data.course.n_docs, np.float64)
-    apart, held = data.n_slices // (4 * most), _ground(sizes)
-    scores = {c.number: weight(c) * float(held[c.bin]) * (not c.early) for c in data.changes}
-    out: list[Change] = []
-    for change in sorted(data.changes, key=lambda c: (-scores[c.number], c.number)):
-        if scores[change.number] < (_LEAST if out else 1e-12) or len(out) == most:
-            break
-        near = sum(abs(c.bin - change.bin) < max(apart, 1) for c in out)
-        if near < (1 if apart else 2) and all(c.topic != change.topic for c in out):
-            out.append(change)
-    return sorted(out, key=lambda c: c.number)
-
-
-def findings(data: TrackData, most: int = MOST) -> list[TrackFinding]:
-    """The chosen changes as sentences."""
-    return [_finding(c, data.when.during(c.date)) for c in choose_changes(data, most)]
+def _accuracy_finding(data: ReportData) -> Finding | None:
+    """Accuracy on held-out documents if it exceeds that of predicting the most frequent class."""
+    found = data.classes
+    if found is None or found.confusion is None or not found.unseen or not found.measures:
+        return None
+    baseline = max(map(sum, found.confusion)) / max(found.n_measured, 1)
+    accuracy = found.measures[0][1]
+    if not accuracy > baseline:
+        return None
+    parts = (
+        f"Accuracy on {count(found.n_measured, 'held-out document')} is ",
+        percent(accuracy, 0),
+        f". Always predicting the most frequent class would give {percent(baseline, 0)}.",
+    )
+    return Finding(parts, "classes", "See the classes")
 
 
-def _finding(change: Change, when: str) -> TrackFinding:
-    link, who, words = f"change-{change.number}", change.who(), ", ".join(change.words[:4])
-    if change.kind == "drift":
-        return TrackFinding((f"{when} ", who, f" takes up {words}."), link)
-    if change.kind == "words":
-        alone = len(change.words) == 1
-        said = f"{'comes' if alone else 'come'} up in {who}, {'' if alone else change.lead + ' '}in"
-        shares = f"{percent(change.after)} of the documents; {percent(change.before)} before."
-        return TrackFinding((f"{when} ", words, f" {said} {shares}"), link)
-    if change.kind in ("born", "split"):
-        said = f" {SAID[change.kind]}, with {percent(change.after)} of the words."
-        return TrackFinding((f"{when} ", who, said), link)
-    share = f"{percent(change.before)} before, {percent(change.after)} then"
-    return TrackFinding((f"{when} ", who, f" {SAID[change.kind]}: {share}."), link)
+def _perplexity_finding(data: ReportData) -> Finding | None:
+    found = data.held_out
+    if found is None or not data.has_test or found.n_known or not found.gain.low > 0:
+        return None
+    reduction = 1 - math.exp(-found.gain.value)
+    parts = (
+        "Held-out perplexity is ",
+        whole(perplexity(found.score).value),
+        f"; the one-topic baseline is {whole(perplexity(found.baseline).value)}. The model is ",
+        f"{percent(reduction, 0)} lower",
+        f" on {count(found.n_docs, 'document')} that it did not learn from.",
+    )
+    return Finding(parts, "quality", "See prediction quality")
+
+
+def _label_finding(data: ReportData) -> Finding | None:
+    """The label with the largest excess of a topic, if the two intervals do not overlap."""
+    best: tuple[float, LabelRow, int] | None = None
+    for row in data.label_rows:
+        for k, share in enumerate(row.shares):
+            gap = share.value - data.topics[k].share.value
+            if share.low > data.topics[k].share.high and (best is None or gap > best[0]):
+                best = gap, row, k
+    if best is None:
+        return None
+    _, row, k = best
+    topic = data.topics[k]
+    parts = (
+        "Label ",
+        row.name,
+        f" differs most from the collection: topic {topic.id} ({topic.name()}) covers ",
+        percent(row.shares[k].value, 0),
+        f" of its average document and {percent(topic.share.value)} of the collection.",
+    )
+    return Finding(parts, "labels", "See the labels")
+
+
+def _trend_finding(data: ReportData) -> Finding | None:
+    """The topic whose share changes most, if its interval excludes zero."""
+    if data.course is None:
+        return None
+    rises = data.course.rises
+    significant = [k for k, rise in enumerate(rises) if rise.low > 0 or rise.high < 0]
+    if not significant:
+        return None
+    k = max(significant, key=lambda k: abs(rises[k].value))
+    topic, rise = data.topics[k], rises[k].value
+    parts = (
+        "The share of ",
+        topic.name(),
+        f" (topic {topic.id}) changes most: it is ",
+        f"{decimal(abs(100 * rise), 1)} percentage points {'higher' if rise > 0 else 'lower'}",
+        " in the last third of the period than in the first third.",
+    )
+    return Finding(parts, "time", "See shares over time")

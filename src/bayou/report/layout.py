@@ -1,4 +1,4 @@
-"""Where topics stand on the map, which family they belong to, and which labels find room."""
+"""Layout of the topic map: positions, groups of similar topics, and labels without overlap."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _GAP = 3.0  # pixels between two circles, and between a circle and its label
 
 
 class Sign(NamedTuple):
-    """How a topic is marked wherever it is drawn."""
+    """Colour and texture of a topic in all drawings."""
 
-    family: int  # a colour
+    family: int  # group of similar topics; selects the colour
     texture: int  # 0 solid, 1 ring, 2 hatched
 
 
 class Label(NamedTuple):
-    """A text on the map."""
+    """Text label on the map."""
 
     topic: int
     text: str
@@ -34,10 +34,10 @@ class Label(NamedTuple):
 
 
 def classical_scaling(distances: Floats, n_dims: int) -> Floats:
-    """Points whose distances are as near to the given ones as so many dimensions allow.
+    """Points in ``n_dims`` dimensions whose distances approximate the given distances.
 
-    Eigenvectors of the doubly centred squared distances (Torgerson). The signs are fixed, so that
-    equal distances give an equal map.
+    Eigenvectors of the doubly centred squared distances (Torgerson). Signs are fixed, so that equal
+    distances give equal maps.
     """
     n = len(distances)
     centre = np.eye(n) - 1.0 / n
@@ -50,10 +50,10 @@ def classical_scaling(distances: Floats, n_dims: int) -> Floats:
 
 
 def families(points: Floats) -> NDArray[np.int64]:
-    """At most eight groups of neighbours of similar size, the largest group first.
+    """Group numbers of points: at most eight groups of neighbours, the largest group first.
 
-    The largest group is cut in two, across its longest axis at the widest gap of the middle half,
-    until there are eight: so none ends up with more than about a quarter of all topics.
+    The largest group is split repeatedly, across its longest axis, at the widest gap in the middle
+    half. No group ends up with more than about a quarter of all topics.
     """
     groups = [np.arange(len(points))]
     while len(groups) < min(N_FAMILIES, len(points)):
@@ -75,7 +75,7 @@ def families(points: Floats) -> NDArray[np.int64]:
 
 
 def signs(family: NDArray[np.int64], share: Floats) -> list[Sign]:
-    """Textures go round inside a family, by share."""
+    """Assign colours by family, and textures in turn within a family by decreasing share."""
     seen = [0] * N_FAMILIES
     out = [Sign(0, 0)] * len(family)
     for k in np.argsort(-share, kind="stable"):
@@ -86,7 +86,7 @@ def signs(family: NDArray[np.int64], share: Floats) -> list[Sign]:
 
 
 def radii(share: Floats, width: float, height: float) -> Floats:
-    """Circles whose areas are to the shares, together a fifteenth of the sheet at most."""
+    """Radii of circles with areas proportional to shares; together at most 1/15 of the map."""
     safe = np.maximum(np.nan_to_num(share), 1e-9)
     largest = min(
         26.0, width / 20 + 4, np.sqrt(width * height / 15 / np.pi * safe.max() / safe.sum())
@@ -95,7 +95,10 @@ def radii(share: Floats, width: float, height: float) -> Floats:
 
 
 def spread(points: Floats, radius: Floats, width: float, height: float) -> Floats:
-    """Places on a sheet: half by distance and half by rank, so that it is used; no circles meet."""
+    """Positions on the map without overlap of circles.
+
+    A coordinate is the mean of scaled value and rank, so that the whole map is used.
+    """
     n = len(points)
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     scaled = np.where(span > 1e-12, (points - low) / np.where(span > 1e-12, span, 1.0), 0.5)
@@ -105,15 +108,16 @@ def spread(points: Floats, radius: Floats, width: float, height: float) -> Float
     edge = np.array([0.09 * width - 8, 0.04 * height]) + radius.max()
     places = edge + unit * (box - 2 * edge)
     for _ in range(120):
-        moved = _push_apart(places, radius)
-        moved = np.clip(moved, radius[:, None] + 2, box - radius[:, None] - 2)
-        if np.abs(moved - places).max() < 0.05:
+        shifted = _push_apart(places, radius)
+        shifted = np.clip(shifted, radius[:, None] + 2, box - radius[:, None] - 2)
+        if np.abs(shifted - places).max() < 0.05:
             break
-        places = moved
+        places = shifted
     return np.asarray(places)
 
 
 def _push_apart(places: Floats, radius: Floats) -> Floats:
+    """Move overlapping circles apart by half of their overlap."""
     between = places[:, None] - places[None]
     apart = np.hypot(between[..., 0], between[..., 1])
     wanted = radius[:, None] + radius[None] + _GAP
@@ -136,9 +140,9 @@ def labels(
     size: tuple[float, float],
     most: int,
 ) -> list[Label]:
-    """Two words beside a circle, one where two do not fit, none where one would touch anything.
+    """Labels that overlap nothing: two words if they fit, else one word, else none.
 
-    The first in ``order`` choose first.
+    Topics are labelled in ``order``; earlier topics get their position first.
     """
     circles = np.column_stack([places - radius[:, None], places + radius[:, None]])
     taken = [*circles]
@@ -158,6 +162,7 @@ def labels(
 def _first_free(
     k: int, text: str, place: Floats, r: float, taken: list[Floats], size: tuple[float, float]
 ) -> tuple[Label | None, Floats | None]:
+    """First of eight positions around a circle at which the text overlaps nothing, and its box."""
     if not text:
         return None, None
     x, y = float(place[0]), float(place[1])

@@ -1,50 +1,53 @@
-"""The lineage of topics, drawn."""
+"""Drawing of the lineage of topics."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from bayou.report import charts
 from bayou.report.svg import Markup, chart, element, path
 from bayou.report.text import shorten
-from bayou.report.track import TrackData, Tracked
+from bayou.report.track import TrackData, TrackedTopic
 
-MOST_LIVES = 24
-_NUMBER = 20  # room for a permanent number
+MOST_TOPICS = 24
+_NUMBER = 20  # width of the column of permanent numbers
 _EVENTS = ("born", "split", "merged", "dormant", "revived", "dead")
 
 
-def lineage_topics(data: TrackData) -> list[Tracked]:
-    """Topics of the lineage: those whose lives have events first, by when they were born."""
+def lineage_topics(data: TrackData) -> list[TrackedTopic]:
+    """Topics with the most events, in order of their first slice."""
     eventful = {c.topic.id for c in data.changes if c.topic and c.kind in _EVENTS}
     order = sorted(data.topics, key=lambda t: (t.id not in eventful, -t.n_changes, t.id))
-    return sorted(order[:MOST_LIVES], key=lambda t: (t.born, t.id))
+    return sorted(order[:MOST_TOPICS], key=lambda t: (t.born, t.id))
 
 
-def lineage(lives: list[Tracked], data: TrackData, width: int) -> Markup:
-    """A line a topic from its birth to its end; thin while it sleeps, joined to where it came from."""
+def lineage(topics: list[TrackedTopic], data: TrackData, width: int) -> Markup:
+    """One line per topic from its first to its last slice, with connections for splits and merges."""
     narrow, row = width < 400, 24
     left, right, top = (136 if narrow else 214), 16, 12
     names = data.course.names
     n = len(names)
-    height = top + row * len(lives) + 26
+    height = top + row * len(topics) + 26
 
     def x(t: float) -> float:
         return left + (width - left - right) * t / max(n - 1, 1)
 
-    at = {topic.id: top + row * i + row / 2 for i, topic in enumerate(lives)}
+    at = {topic.id: top + row * i + row / 2 for i, topic in enumerate(topics)}
     marks = charts.dates(names, [x(t) for t in range(n)], top, (width, height))
     for c in data.changes:
         if c.topic and c.other and {c.topic.id, c.other.id} <= set(at) and c.kind in _EVENTS:
             ends = [(x(c.bin), at[c.other.id]), (x(c.bin), at[c.topic.id])]
             marks.append(element("path", d=path(ends), class_="joint"))
-    for topic in lives:
-        marks += _life(topic, data, at[topic.id], x, 13 if narrow else 22)
-    said = f"Lives of {len(lives)} topics from {data.when.label(names[0])} to {data.when.label(names[-1])}"
-    return chart(width, height, said, *marks)
+    for topic in topics:
+        marks += _lifetime(topic, data, at[topic.id], x, 13 if narrow else 22)
+    period = f"{data.when.label(names[0])} to {data.when.label(names[-1])}"
+    return chart(width, height, f"Lineage of {len(topics)} topics from {period}", *marks)
 
 
-def _life(topic: Tracked, data: TrackData, y: float, x: object, most: int) -> list[Markup]:
-    place = x
-    assert callable(place)
+def _lifetime(
+    topic: TrackedTopic, data: TrackData, y: float, place: Callable[[float], float], most: int
+) -> list[Markup]:
+    """Number, name and line of one topic: dotted while dormant, ring at its birth, cross at its end."""
     events = [c for c in data.changes if c.topic is not None and c.topic.id == topic.id]
     look = f"f{topic.sign.family}"
     name = topic.name(2) if len(topic.name(2)) <= most else shorten(topic.name(1), most)
@@ -53,13 +56,13 @@ def _life(topic: Tracked, data: TrackData, y: float, x: object, most: int) -> li
         element("text", str(topic.id), x=_NUMBER, y=y + 4, text_anchor="end", class_="faint"),
         element("text", name, x=_NUMBER + 6, y=y + 4, class_=kind),
     ]
-    begin, asleep = topic.born, False
+    begin, is_dormant = topic.born, False
     for c in [*(c for c in events if c.kind in ("dormant", "revived", "dead", "merged")), None]:
         end = topic.last if c is None else c.bin
-        style = "sleep" if asleep else "life"
+        style = "sleep" if is_dormant else "life"
         ends = [(place(begin), y), (max(place(end), place(begin) + 2), y)]
         marks.append(element("path", d=path(ends), class_=f"{look} {style}"))
-        begin, asleep = end, c is not None and c.kind == "dormant"
+        begin, is_dormant = end, c is not None and c.kind == "dormant"
         if c is not None and c.kind in ("dead", "merged"):
             cross = element(
                 "path", d=f"M{place(end) - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", class_="end"

@@ -1,4 +1,4 @@
-"""The numbers of a report, each with its interval over documents."""
+"""Numbers of a report with 95 % intervals over documents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bayou.results.posterior import Posterior
 
 Floats = NDArray[np.float64]
 
-Z95 = 1.959964  # of a two-sided 95 % interval
+Z95 = 1.959964  # normal quantile of a two-sided 95 % interval
 
 
 class Estimate(NamedTuple):
-    """A number and its 95 % interval."""
+    """Value with its 95 % interval."""
 
     value: float
     low: float
@@ -27,18 +27,18 @@ class Estimate(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Document completion: log-likelihood per token of one half of documents, given the other."""
+    """Document completion: log-likelihood per token of one half of each document, given the other half."""
 
     score: Estimate
-    baseline: Estimate  # one topic for all: the terms' frequencies in the corpus
-    gain: Estimate  # score minus baseline, document by document
+    baseline: Estimate  # one-topic model: term frequencies of the corpus
+    gain: Estimate  # score minus baseline, paired by document
     n_docs: int
-    n_tokens: float  # scored ones
-    n_known: int  # documents whose ids are in the corpus as well
+    n_tokens: float  # scored tokens
+    n_known: int  # documents whose ids also occur in the corpus
 
 
 def columns_of(corpus: Corpus, posterior: Posterior) -> Any:
-    """The counts in the columns of the model, by name where both sides have names."""
+    """Counts of the corpus in the model's columns, matched by term if both have a vocabulary."""
     mine, theirs = posterior.vocabulary, corpus.vocabulary
     if mine is None or theirs is None or mine == theirs:
         return corpus.counts
@@ -49,10 +49,10 @@ def columns_of(corpus: Corpus, posterior: Posterior) -> Any:
 
 
 def ratios(values: Floats, weights: Floats) -> list[Estimate]:
-    """Weighted means of the columns over documents.
+    """Weighted means of the columns over documents, with intervals.
 
-    A mean is a ratio of two sums over documents; its interval is that of the ratio's linear part,
-    w_d (x_d - mean) / sum w, which is what resampling of documents comes to.
+    A mean is a ratio of two sums over documents. Its interval follows from the linear part of the
+    ratio, w_d (x_d - mean) / sum w, and agrees with resampling of documents.
     """
     total = weights.sum()
     if total <= 0:
@@ -71,19 +71,19 @@ def ratios(values: Floats, weights: Floats) -> list[Estimate]:
 
 
 def shares(doc_topics: Floats, lengths: Floats) -> list[Estimate]:
-    """Share of all tokens that each topic has; an interval stays within [0, 1]."""
+    """Share of all tokens per topic; intervals are clipped to [0, 1]."""
     return [clip_share(share) for share in ratios(doc_topics, lengths)]
 
 
 def clip_share(share: Estimate) -> Estimate:
-    """A share whose interval is cut at 0 and 1."""
+    """Clip the interval of a share to [0, 1]."""
     return Estimate(share.value, max(share.low, 0.0), min(share.high, 1.0))
 
 
 def score_held_out(model: Any, corpus: Corpus, scored_on: Corpus) -> HeldOut | None:
-    """Score documents as ``model.score`` does, with intervals and beside the one-topic baseline.
+    """Score documents as ``model.score`` does, with intervals and the one-topic baseline.
 
-    None where no document has two tokens that the model knows.
+    None if no document has two tokens of the model's vocabulary.
     """
     posterior: Posterior = model.posterior_
     observed, scored = completion_halves(columns_of(scored_on, posterior))
@@ -104,5 +104,5 @@ def score_held_out(model: Any, corpus: Corpus, scored_on: Corpus) -> HeldOut | N
 
 
 def perplexity(score: Estimate) -> Estimate:
-    """exp(-score): how many equally likely terms the model hesitates between."""
+    """exp(-score): the number of equally likely terms that would be as hard to predict."""
     return Estimate(math.exp(-score.value), math.exp(-score.high), math.exp(-score.low))

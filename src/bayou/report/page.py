@@ -1,4 +1,4 @@
-"""From the values to one page: findings by rule, the tables, and the template."""
+"""Rendering of a report: findings, tables and drawings, filled into the template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from bayou.data.errors import DataError
 from bayou.data.whole_file import replace_file
-from bayou.report import charts, classes, cloud, tables, targets, text
+from bayou.report import charts, class_charts, classes, cloud, findings, tables, targets, text
 from bayou.report.data import ReportData
 from bayou.report.measure import perplexity
 from bayou.report.svg import Markup
@@ -21,7 +21,7 @@ MOST_CLOUDS = 12
 
 
 def render(data: ReportData) -> str:
-    """The report as one HTML document that asks nothing of the network.
+    """Render a report as one self-contained HTML document.
 
     Parameters
     ----------
@@ -34,26 +34,26 @@ def render(data: ReportData) -> str:
     Raises
     ------
     ImportError
-        If jinja2 is missing; the extra ``report`` brings it.
+        If jinja2 is not installed; it is part of the extra ``report``.
     """
     return fill_template(
         "page.html",
-        **_drawings(data),
+        **_drawing_values(data),
         data=data,
         sort_key=lambda value: f"{value if math.isfinite(value) else -9:.5f}",
         interval=tables.share_interval,
         between=tables.between,
         perplexity=perplexity,
-        findings=tables.findings(data),
+        findings=findings.findings(data),
         figures=tables.figures(data),
         methods=tables.methods(data),
         heat=tables.heat(data),
-        **_class_parts(data),
+        **_prediction_values(data),
     )
 
 
 def fill_template(template: str, **values: Any) -> str:
-    """A template with its values, and with the one style and the one script that its policy allows."""
+    """Fill a template; add the style, the script and a content policy that allows only these two."""
     templates = _templates()
     style = templates.get_template("style.css").render()
     script = templates.get_template("script.js").render()
@@ -66,27 +66,27 @@ def fill_template(template: str, **values: Any) -> str:
 
 
 def write(path: str | os.PathLike[str], data: ReportData) -> None:
-    """Write the report to a file, wholly or not at all.
+    """Write a report to a file. A failed write leaves an existing file unchanged.
 
     Parameters
     ----------
     path : path
-        The file to write; its folder must exist. A file that is there is replaced.
+        File to write; its folder must exist. An existing file is replaced.
     data : ReportData
     """
     write_page(path, lambda: render(data))
 
 
-def write_page(path: str | os.PathLike[str], made: Callable[[], str]) -> None:
-    """Make a page and write it to a file, wholly or not at all."""
+def write_page(path: str | os.PathLike[str], make_page: Callable[[], str]) -> None:
+    """Render a page and write it to a file. A failed write leaves an existing file unchanged."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise DataError(f"{path} is a folder; name a file in it, as in {target / 'report.html'}")
-    replace_file(target, [made().encode()])
+        raise DataError(f"{path} is a folder; pass a file name such as {target / 'report.html'}")
+    replace_file(target, [make_page().encode()])
 
 
-def _class_parts(data: ReportData) -> dict[str, Any]:
-    """What is drawn and told of the classes, or of the numbers, of a supervised model."""
+def _prediction_values(data: ReportData) -> dict[str, Any]:
+    """Template values of a supervised model: classes of a classifier or targets of a regression."""
     found = data.classes
     if found is None:
         return {
@@ -97,13 +97,14 @@ def _class_parts(data: ReportData) -> dict[str, Any]:
         }
     return {
         "noun": "label" if found.several else "class",
-        "class_weights": classes.weight_bars(found, data.topics),
-        "class_profiles": classes.profiles(found, data.topics),
-        "label_clouds": classes.label_clouds(found),
+        "noun_plural": "labels" if found.several else "classes",
+        "class_weights": class_charts.weight_bars(found, data.topics),
+        "class_profiles": class_charts.share_profiles(found, data.topics),
+        "label_clouds": class_charts.label_clouds(found),
         "class_scores": classes.scores(found),
         "class_accuracy": dict(found.measures).get("accuracy", classes.accuracy(found)),
-        "class_mistakes": classes.mistakes(found),
-        "strongest": min(classes.STRONGEST, len(data.topics)),
+        "class_mistakes": classes.confusion_rows(found),
+        "strongest": min(class_charts.STRONGEST, len(data.topics)),
         "most_classes": classes.MOST_CLASSES,
     }
 
@@ -126,27 +127,28 @@ def _templates() -> Any:
 
 
 def _digest(content: str) -> str:
-    """How a content policy names the one style and the one script that may run."""
+    """Hash by which a content policy allows one style or script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-def _drawings(data: ReportData) -> dict[str, Any]:
+def _drawing_values(data: ReportData) -> dict[str, Any]:
+    """Template values of the drawings of topics."""
     by_share = sorted(data.topics, key=lambda topic: topic.rank)
     clouds = [
         (topic, cloud.draw(topic.words, f"Words of topic {topic.id}: {topic.name(8)}"))
         for topic in [topic for topic in by_share if not topic.bare][:MOST_CLOUDS]
     ]
-    rivers = [] if data.course is None else charts.river_topics(data, data.course)
+    band_topics = [] if data.course is None else charts.band_topics(data, data.course)
     return {
         "by_share": by_share,
         "clouds": clouds,
         "map": charts.topic_map(data) if len(data.topics) > 1 else [],
         "curve": charts.curve(data) if len(data.curve) > 1 else [],
-        "river_topics": rivers,
-        "rivers": charts.rivers(rivers, data.course) if data.course is not None else [],
+        "band_topics": band_topics,
+        "bands": charts.bands(band_topics, data.course) if data.course is not None else [],
         "widest_share": max(
             (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
         ),
-        # A page of 200 topics stays under 500 kB, with courses too.
+        # Keeps a page of 200 topics below 500 kB, also with shares over time.
         "n_words": 10 if len(data.topics) <= 100 else 7 if data.course is None else 5,
     }

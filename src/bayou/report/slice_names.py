@@ -1,4 +1,4 @@
-"""How slices of time are spoken of: the week of a day, a slice by its number, from when to when."""
+"""Names of time slices in sentences and tables."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ _LONG = {"D": "days", "W": "weeks"}
 
 
 class SliceNames(NamedTuple):
-    """The slices of a stream in words."""
+    """Unit and width of the slices of a stream, with the period of its documents."""
 
     unit: str  # "docs", "call", "D", "W", "M", "Q" or "Y"
     step: int
-    span: tuple[int, int] = (NEVER, NEVER)  # of the documents' own times, microseconds since 1970
+    span: tuple[int, int] = (NEVER, NEVER)  # first and last document time, microseconds since 1970
 
     @classmethod
     def of(cls, slice_by: Any, span: tuple[int, int]) -> SliceNames:
-        """Of a tracker that slices so, and whose documents are from then to then."""
+        """Names for the ``slice_by`` of a tracker and the period of its documents."""
         return cls(*parse_width(slice_by), span)
 
     @property
     def head(self) -> str:
-        """What a column of slices is called."""
+        """Heading of a column of slices."""
         return _HEADS.get(self.unit, "Slice") if self.step == 1 else "Slice"
 
     def label(self, name: str) -> str:
-        """A slice by its name.
+        """Name of a slice within a sentence.
 
         Examples
         --------
-        >>> When("W", 1).label("2017-02-06"), When("docs", 50).label("2"), When("Y", 5).label("1790–1794")
-        ('week of 2017-02-06', 'slice 2', '1790–1794')
+        >>> SliceNames("W", 1).label("2017-02-06"), SliceNames("docs", 50).label("2")
+        ('week of 2017-02-06', 'slice 2')
+        >>> SliceNames("Y", 5).label("1790–1794")
+        '1790–1794'
         """
         if self.unit in _LONG and self.step > 1:
             return f"{self.step} {_LONG[self.unit]} from {name}"
@@ -45,27 +47,29 @@ class SliceNames(NamedTuple):
         return f"slice {name}" if self.unit in ("docs", "call") and name.isdigit() else name
 
     def during(self, name: str) -> str:
-        """A slice as the beginning of a sentence.
+        """Name of a slice at the beginning of a sentence.
 
         Examples
         --------
-        >>> When("W", 1).during("2017-02-06"), When("D", 1).during("2017-02-06"), When("call", 1).during("2")
-        ('In the week of 2017-02-06', 'On 2017-02-06', 'In slice 2')
+        >>> SliceNames("W", 1).during("2017-02-06"), SliceNames("D", 1).during("2017-02-06")
+        ('In the week of 2017-02-06', 'On 2017-02-06')
+        >>> SliceNames("call", 1).during("2")
+        'In slice 2'
         """
         if self.unit == "D" and self.step == 1:
             return f"On {name}"
-        said = self.label(name)
+        label = self.label(name)
         if self.unit in _LONG:
-            return f"In the {said}"
-        dated = self.unit in ("docs", "call") and said == name
-        return f"In the slice from {name}" if dated else f"In {said}"
+            return f"In the {label}"
+        is_dated = self.unit in ("docs", "call") and label == name
+        return f"In the slice from {name}" if is_dated else f"In {label}"
 
     def whole(self, names: list[str], n_slices: int) -> str:
-        """From when to when: the documents' own times where they are known, else the slices.
+        """The whole period: from the document times if they are known, else from the slices.
 
         Examples
         --------
-        >>> When("docs", 50).whole(["0", "1"], 2)
+        >>> SliceNames("docs", 50).whole(["0", "1"], 2)
         'in 2 slices of 50 documents'
         """
         if NEVER not in self.span:
@@ -75,5 +79,5 @@ class SliceNames(NamedTuple):
         if self.unit in ("docs", "call"):
             each = f" of {count(self.step, 'document')}" if self.unit == "docs" else ""
             return f"in {count(n_slices, 'slice')}{each}"
-        said = [self.label(names[0]), self.label(names[-1])]
-        return said[0] if len(names) == 1 else f"in slices from {said[0]} to {said[1]}"
+        first, last = self.label(names[0]), self.label(names[-1])
+        return first if len(names) == 1 else f"in slices from {first} to {last}"

@@ -1,4 +1,4 @@
-"""SVG as text: every attribute and every string is escaped on its way in."""
+"""SVG as text. Every attribute and every string is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bayou.report.text import clean
 
 
 class Markup(str):
-    """Text that is markup already; templates and `element` leave it as it is."""
+    """Text that is already markup; templates and `element` do not escape it."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Markup(str):
 
 
 def element(name: str, *children: str | None, **attributes: str | float | None) -> Markup:
-    """An element; an underscore in an attribute's name is a hyphen, ``class_`` is ``class``.
+    """SVG or HTML element. In attribute names ``_`` becomes ``-``, and ``class_`` becomes ``class``.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def element(name: str, *children: str | None, **attributes: str | float | None) 
 
 
 def number(value: float) -> str:
-    """A coordinate to a tenth of a pixel.
+    """Format a coordinate to a tenth of a pixel.
 
     Examples
     --------
@@ -51,13 +51,13 @@ def number(value: float) -> str:
 
 
 def path(points: list[tuple[float, float]], *, closed: bool = False) -> str:
-    """The ``d`` of a line through points."""
+    """``d`` attribute of a line through points."""
     steps = [f"{number(x)} {number(y)}" for x, y in points]
     return "M" + "L".join(steps) + ("Z" if closed else "")
 
 
 def chart(width: float, height: float, title: str, *children: str, group: bool = False) -> Markup:
-    """A drawing with a name; ``group`` lets a reader step into its parts."""
+    """SVG drawing with an accessible name; ``group`` makes its parts accessible as well."""
     return element(
         "svg",
         *children,
@@ -70,7 +70,7 @@ def chart(width: float, height: float, title: str, *children: str, group: bool =
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """About four round numbers that cover a range.
+    """About four round tick values that cover a range.
 
     Examples
     --------

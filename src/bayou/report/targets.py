@@ -1,4 +1,4 @@
-"""What a supervised model says of numbers: topics that raise them, and predictions against the truth."""
+"""Regression results: topic effects, and predicted against true values."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayou.report import classes
+from bayou.report import class_charts
 from bayou.report.measure import Floats
 from bayou.report.svg import Markup, chart, element, round_numbers
 from bayou.report.text import decimal
 from bayou.report.topics import Topic
 
 MOST_TARGETS = 6
-MOST_TOPICS = 12  # whose bars are drawn
+MOST_TOPICS = 12  # drawn as bars
 MOST_DOTS = 600
 SIZES = ((620, 420), (340, 320))  # of the plot, wide and narrow
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One number that a model predicts.
+    """One target of a regression.
 
     Attributes
     ----------
     name : str
     raises : tuple of float
-        What a document of one topic alone is predicted above the average document.
+        Per topic: prediction for a document of this topic only, minus that for the average document.
     deviations : tuple of float or None
-        Standard deviations of these.
+        Standard deviations of ``raises``.
     dots : tuple of (true, predicted)
-        Of documents, spread evenly over all of them.
+        An evenly spaced selection of documents.
     measures : tuple of (name, value)
     n_measured : int
-        Documents behind the measures; ``unseen`` says that the model did not learn from them.
+        Number of documents behind the measures.
+    unseen : bool
+        Whether these documents were held out from training.
     """
 
     name: str
@@ -47,24 +49,28 @@ class Target:
 
 
 def bars(found: Target, topics: Sequence[Topic]) -> Markup:
-    """The topics that move the number most: to the right above the average, to the left below."""
+    """Bars of the largest topic effects: above average to the right, below average to the left."""
     raises = np.array(found.raises)
     chosen = np.argsort(-np.abs(raises), kind="stable")[:MOST_TOPICS]
     chosen = chosen[np.argsort(-raises[chosen], kind="stable")]
     rows = [(int(k), float(raises[k])) for k in chosen]
-    sure: Floats | None = None if found.deviations is None else np.array(found.deviations)
-    return classes.diverging(found.name, rows, topics, classes.reach(raises, sure), sure)
+    spread: Floats | None = None if found.deviations is None else np.array(found.deviations)
+    largest = class_charts.largest_reach(raises, spread)
+    title = f"Topic effects on {found.name}"
+    return class_charts.diverging_bars(title, rows, topics, largest, spread)
 
 
 def dots(found: Target) -> list[Markup]:
-    """Predicted against true numbers with the line on which both are equal, at two widths."""
+    """Scatter plot of predicted against true values with the line of equality, at two widths."""
     return [_plot(found, *size) for size in SIZES] if len(found.dots) > 1 else []
 
 
 def _plot(found: Target, width: int, height: int) -> Markup:
     left, right, top, bottom = 52, 12, 12, 40
-    true, said = np.array(found.dots).T
-    ticks = round_numbers(float(min(true.min(), said.min())), float(max(true.max(), said.max())))
+    true, predicted = np.array(found.dots).T
+    ticks = round_numbers(
+        float(min(true.min(), predicted.min())), float(max(true.max(), predicted.max()))
+    )
     low, high = ticks[0], ticks[-1]
     span = (high - low) or 1.0
     digits = 0 if span >= 8 else 1 if span >= 0.8 else 3
@@ -87,8 +93,8 @@ def _plot(found: Target, width: int, height: int) -> Markup:
     )
     marks += [
         element("circle", cx=x_of(t), cy=y_of(s), r=2.6, class_="seen")
-        for t, s in zip(true.tolist(), said.tolist(), strict=True)
+        for t, s in zip(true.tolist(), predicted.tolist(), strict=True)
     ]
     marks.append(element("text", "true", x=width - right, y=height - 4, text_anchor="end"))
     marks.append(element("text", "predicted", x=left + 6, y=top + 10, class_="halo"))
-    return chart(width, height, f"Predicted against true numbers of {found.name}", *marks)
+    return chart(width, height, f"Predicted and true values of {found.name}", *marks)

@@ -1,4 +1,4 @@
-"""Strings as a page shows them: harmless characters, lengths, numbers."""
+"""Text formatting for pages: removal of unsafe characters, shortening, numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 THIN = "\u202f"  # no-break space before a per cent sign and between thousands
 MISSING = "—"
 
-# Controls (a page must not hold NUL), halves of surrogate pairs (no file can), noncharacters.
+# Control characters (HTML forbids NUL), lone surrogates (UTF-8 cannot encode them), noncharacters.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _DIRECTING = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 _NARROW = frozenset("fijlrtI.,:;'|!()[]-· ")
@@ -18,9 +18,9 @@ _BROAD = frozenset("mwMWQO@%")
 
 
 def clean(text: str) -> str:
-    r"""The text with a replacement character for each one that no page can show.
+    r"""Replace characters that HTML cannot contain, and remove direction marks.
 
-    Marks that change the direction of writing go: they would reach past the text they came in.
+    Direction marks would also affect the text that follows them on the page.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """The text on one line, cut at a space where there is one near the end.
+    """Put the text on one line and cut it to ``most`` characters, at a space if one is near the end.
 
     Examples
     --------
@@ -47,13 +47,16 @@ def shorten(text: str, most: int) -> str:
 
 
 def quote(text: str, words: Iterable[str], most: int) -> tuple[tuple[str, bool], ...]:
-    """A piece of a text around the first of some words, in parts: each with whether it is one of them.
+    """Excerpt around the first occurrence of any of ``words``; the beginning of the text if none occurs.
 
-    Without any of them it is the beginning of the text.
+    Returns
+    -------
+    tuple of (part, is_word)
+        Consecutive parts of the excerpt; ``is_word`` marks the occurrences.
 
     Examples
     --------
-    >>> quoted("Nobody had heard of gold in California yet.", ["california"], 26)
+    >>> quote("Nobody had heard of gold in California yet.", ["california"], 26)
     (('…gold in ', False), ('California', True), (' yet.', False))
     """
     line = " ".join(clean(text).split())
@@ -75,7 +78,7 @@ def quote(text: str, words: Iterable[str], most: int) -> tuple[tuple[str, bool],
 
 
 def text_width(text: str, size: float) -> float:
-    """An upper estimate of the width in pixels of a text in a system font, semi-bold."""
+    """Upper estimate of the width in pixels of a text in a semi-bold system font."""
     units = 0.0
     for letter in text:
         if unicodedata.combining(letter):
@@ -92,7 +95,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share in per cent.
+    """Format a share as per cent.
 
     Examples
     --------
@@ -103,12 +106,12 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def whole(value: float) -> str:
-    """A number without decimals, thousands apart."""
+    """Format a number without decimals, with a thin space between thousands."""
     return f"{value:,.0f}".replace(",", THIN) if math.isfinite(value) else MISSING
 
 
 def decimal(value: float, digits: int = 2) -> str:
-    """A number with decimals and a true minus sign."""
+    """Format a number with decimals and a typographic minus sign."""
     if not math.isfinite(value):
         return MISSING
     text = f"{abs(value):.{digits}f}"
@@ -116,7 +119,7 @@ def decimal(value: float, digits: int = 2) -> str:
 
 
 def count(n: float, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
+    """Format a number with its noun in singular or plural.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Each topic of a report: its words, its share, its documents and its place."""
+"""Topics of a report: words, shares, example documents and map positions."""
 
 from __future__ import annotations
 
@@ -16,51 +16,53 @@ from bayou.report.measure import Estimate, Floats
 from bayou.report.text import shorten
 from bayou.results.posterior import Posterior
 
-N_WORDS = 30  # kept for clouds; a topic's list shows the first ten
+N_WORDS = 30  # per topic, for clouds; lists show the first ten
 COHERENCE_WORDS = 10
-LEAST_SHARE = 0.1  # of a document, to be counted as speaking of a topic
+LEAST_SHARE = 0.1  # of a document, to be counted as a document of the topic
 _LONGEST_TERM = 40
-_FEWEST = 10  # tokens of a topic that has words of its own; those of others are the prior's
+_FEWEST = (
+    10  # tokens of a topic whose words are shown; with fewer, its words are those of the prior
+)
 _NO_WORDS = "no words of its own"
-_FEW, _MANY = 40, 100  # topics; beyond, documents are shown more briefly
+_FEW, _MANY = 40, 100  # topics; with more, fewer and shorter documents are shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A document that a topic has a large share of."""
+    """A document with a large share of a topic."""
 
     name: str
     share: float
     excerpt: str  # empty without texts
-    terms: tuple[str, ...]  # of the document, those that the topic explains best
+    terms: tuple[str, ...]  # terms of the document that the topic explains best
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """One topic and what rests on it."""
+    """One topic of a report."""
 
-    number: int  # the row of `components_`
-    id: int  # what it is called: permanent, where topics come and go; else the row
+    number: int  # row of `components_`
+    id: int  # number on the page: the permanent id if the model has one, else the row
     words: tuple[tuple[str, float], ...]  # most probable first
-    distinctive: tuple[str, ...]  # by FREX
-    share: Estimate  # of the tokens
+    distinctive: tuple[str, ...]  # words by FREX
+    share: Estimate  # of all tokens
     rank: int  # by share, from 1
-    n_docs: int  # documents with at least a tenth of it
-    coherence: float  # NPMI; NaN for a vocabulary of one term
+    n_docs: int  # documents with a share of at least `LEAST_SHARE`
+    coherence: float  # NPMI; NaN if the vocabulary has one term
     coherence_rank: int
     sign: layout.Sign
-    place: tuple[float, float]  # by classical scaling
+    place: tuple[float, float]  # map position by classical scaling
     examples: tuple[Example, ...]
-    bare: bool = False  # too few tokens were learned to say what it is about
+    bare: bool = False  # has too few tokens to be described
 
     def name(self, n: int = 3) -> str:
-        """Its first words."""
+        """Name of the topic: its most probable words."""
         return ", ".join(word for word, _ in self.words[:n])
 
 
 def term_names(posterior: Posterior) -> list[str]:
-    """What to call the columns; by number where they have no names."""
+    """Names of the columns; "term N" if the model has no vocabulary."""
     if posterior.vocabulary is None:
         return [f"term {v}" for v in range(posterior.n_terms)]
     return [shorten(term, _LONGEST_TERM) or "␣" for term in posterior.vocabulary]
@@ -74,30 +76,28 @@ def build(
     texts: Sequence[str] | None,
     ids: Sequence[int] | None = None,
 ) -> tuple[Topic, ...]:
-    """Every topic of a model as seen on a corpus; ``ids`` are numbers that topics keep, if they have any."""
+    """All topics of a model with their shares and examples in a corpus.
+
+    ``ids`` are permanent topic numbers. Default: the rows of `components_`.
+    """
     phi, names = posterior.topics, term_names(posterior)
     lengths = np.asarray(counts.sum(axis=1), np.float64).ravel()
     share = measure.shares(doc_topics, lengths)
     sizes = np.array([s.value for s in share])
     best = top_terms(phi, min(N_WORDS, phi.shape[1]))
-    n_coherent = min(COHERENCE_WORDS, phi.shape[1])
-    coherent = npmi(phi, counts, top_n=n_coherent) if n_coherent > 1 else np.full(len(phi), np.nan)
     bare = _bare(posterior)
-    coherent = np.where(bare, np.nan, coherent)
-    special = np.argsort(-_frex(phi, counts), axis=1, kind="stable")[
-        :, : 8 if len(phi) <= _MANY else 6
-    ]
-    distances = topic_distances(phi, "hellinger")
-    points = layout.classical_scaling(distances, 8)
+    coherent = _coherence(phi, counts, bare)
+    distinctive = _distinctive_terms(phi, counts)
+    points = layout.classical_scaling(topic_distances(phi, "hellinger"), 8)
     signs = layout.signs(layout.families(points), np.nan_to_num(sizes))
     ranks, coherence_ranks = _ranks(sizes), _ranks(coherent)
-    chosen = _examples(corpus, counts, doc_topics, lengths, texts, phi, names)
-    found = tuple(
+    examples = _examples(corpus, counts, doc_topics, lengths, texts, phi, names)
+    found = (
         Topic(
             number=k,
             id=k if ids is None else int(ids[k]),
             words=tuple((names[v], float(phi[k, v])) for v in best[k]),
-            distinctive=tuple(names[v] for v in special[k]),
+            distinctive=tuple(names[v] for v in distinctive[k]),
             share=share[k],
             rank=ranks[k],
             n_docs=int((doc_topics[lengths > 0, k] >= LEAST_SHARE).sum()),
@@ -105,27 +105,36 @@ def build(
             coherence_rank=coherence_ranks[k],
             sign=signs[k],
             place=(float(points[k, 0]), float(points[k, 1])),
-            examples=chosen[k],
+            examples=examples[k],
         )
         for k in range(len(phi))
     )
     return tuple(_without_words(topic) if bare[topic.number] else topic for topic in found)
 
 
+def _coherence(phi: Floats, counts: Any, bare: NDArray[np.bool_]) -> Floats:
+    """NPMI per topic; NaN for bare topics and for a vocabulary of one term."""
+    n = min(COHERENCE_WORDS, phi.shape[1])
+    coherent = npmi(phi, counts, top_n=n) if n > 1 else np.full(len(phi), np.nan)
+    return np.where(bare, np.nan, coherent)
+
+
+def _distinctive_terms(phi: Floats, counts: Any) -> NDArray[np.int64]:
+    """Columns of the terms with the highest FREX per topic."""
+    scores = phi if len(phi) == 1 else frex(phi, term_counts=counts)  # exclusivity needs two topics
+    return np.argsort(-scores, axis=1, kind="stable")[:, : 8 if len(phi) <= _MANY else 6]
+
+
 def _bare(posterior: Posterior) -> NDArray[np.bool_]:
-    """Which topics have too few tokens for words of their own; none where all have."""
+    """Which topics have too few tokens to be described; none if that holds for all topics."""
     few = posterior.topic_tokens < _FEWEST
     return np.zeros_like(few) if few.all() else few
 
 
 def _without_words(topic: Topic) -> Topic:
-    """The topic without words, which would be those of the prior."""
+    """Copy of the topic without its words, which are those of the prior."""
     words = ((_NO_WORDS, 0.0),)
     return replace(topic, words=words, distinctive=(), examples=(), bare=True)
-
-
-def _frex(phi: Floats, counts: Any) -> Floats:
-    return phi if len(phi) == 1 else frex(phi, term_counts=counts)  # nothing to be exclusive from
 
 
 def _ranks(values: Floats) -> list[int]:
@@ -144,13 +153,13 @@ def _examples(
     phi: Floats,
     names: list[str],
 ) -> list[tuple[Example, ...]]:
-    """The documents with the largest share of each topic, among those of some length."""
+    """Documents with the largest share of each topic, among documents that are not very short."""
     n_topics = len(phi)
     n_wanted = 3 if n_topics <= _FEW else 2 if n_topics <= _MANY else 1
     longest = 180 if n_topics <= _FEW else 140 if n_topics <= _MANY else 110
-    spoken = lengths[lengths > 0]
+    positive = lengths[lengths > 0]
     long_enough = np.flatnonzero(
-        lengths >= min(20.0, float(np.median(spoken)) if len(spoken) else 1)
+        lengths >= min(20.0, float(np.median(positive)) if len(positive) else 1)
     )
     out = []
     for k in range(n_topics):
@@ -159,8 +168,8 @@ def _examples(
         for d in order:
             if lengths[d] > 0 and doc_topics[d, k] >= LEAST_SHARE and len(found) < n_wanted:
                 example = _example(corpus, counts, int(d), texts, longest, phi[k], names)
-                told = example | {"share": float(doc_topics[d, k])}
-                found.setdefault(told["excerpt"] or told["name"], Example(**told))
+                values = example | {"share": float(doc_topics[d, k])}
+                found.setdefault(values["excerpt"] or values["name"], Example(**values))
         out.append(tuple(found.values()))
     return out
 
@@ -174,6 +183,7 @@ def _example(
     topic: NDArray[np.float64],
     names: list[str],
 ) -> dict[str, Any]:
+    """Fields of an `Example` except its share."""
     row = slice(counts.indptr[d], counts.indptr[d + 1])
     terms, times = counts.indices[row], counts.data[row]
     best = np.argsort(-times * topic[terms], kind="stable")[:8]

@@ -1,4 +1,4 @@
-"""What a report on topics through time says, as plain values."""
+"""Content of a report on a tracker as plain values."""
 
 from __future__ import annotations
 
@@ -16,45 +16,52 @@ from bayou.inference.tracking.data_warnings import doubts
 from bayou.metrics import topic_distances
 from bayou.report import layout
 from bayou.report.course import Course, slice_bins
-from bayou.report.data import _code, _parameters
+from bayou.report.data import code_of, parameters_of
 from bayou.report.measure import Estimate
 from bayou.report.slice_names import SliceNames
 from bayou.report.text import quote, shorten
-from bayou.report.track_words import N_WORDS, SliceWords, is_number, life, telling, usual
+from bayou.report.track_words import (
+    N_WORDS,
+    SliceWords,
+    distinctive_words,
+    is_number,
+    overall_shares,
+    term_tokens,
+)
 
-Excerpt = tuple[tuple[str, bool], ...]  # its parts, and whether they are words of the alert
+Excerpt = tuple[tuple[str, bool], ...]  # parts, and whether each is a word of the alert
 
-N_EPOCHS = 6  # columns of a table of words
+N_EPOCHS = 6  # columns of the table of words over time
 NO_TOPIC = "documents that fit no topic"
 _RISES = {"rise": True, "born": True, "split": True, "revived": True,
           "fall": False, "dormant": False, "dead": False, "merged": False}  # fmt: skip
-SAID = {
-    "drift": "changes its words", "words": "new words", "rise": "rises", "fall": "falls",
-    "surprise": NO_TOPIC, "born": "is new", "split": "splits off",
-    "merged": "merges into another", "dormant": "falls silent", "revived": "is back",
-    "dead": "has been silent for so long that it is given up",
+PHRASES = {
+    "drift": "changes its words", "words": "more frequent words", "rise": "rises", "fall": "falls",
+    "surprise": NO_TOPIC, "born": "is new", "split": "splits from another topic",
+    "merged": "merges into another topic", "dormant": "becomes dormant",
+    "revived": "becomes active again", "dead": "is removed after a long dormant period",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tracked:
-    """One topic through time."""
+class TrackedTopic:
+    """One topic over time."""
 
-    number: int  # its place in the rows of the course
+    number: int  # its column in each row of shares
     id: int  # permanent
-    title: str  # of a fixed topic, else empty
-    words: tuple[tuple[str, float], ...]  # that tell it from other topics, over its whole life
+    title: str  # name of a fixed topic, else empty
+    words: tuple[tuple[str, float], ...]  # distinctive words over its lifetime
     sign: layout.Sign
-    share: Estimate  # in its latest slice
+    share: Estimate  # in its latest slice with words
     epochs: tuple[
         tuple[str, tuple[tuple[str, bool], ...]], ...
-    ]  # slice, words and whether they are new
+    ]  # slice, and its words with whether each is new
     born: int  # first slice
-    last: int  # last slice in which it has a column
+    last: int  # last slice in which it exists
     n_changes: int
 
     def name(self, n: int = 3) -> str:
-        """Its name, or its first words."""
+        """Given name, or the most distinctive words."""
         return self.title or ", ".join(word for word, _ in self.words[:n])
 
 
@@ -67,22 +74,22 @@ class Change:
     date: str
     kind: str
     rises: bool | None
-    topic: Tracked | None
-    other: Tracked | None
-    then: tuple[str, ...]  # words that told the topic from others at that time
-    early: bool  # while topics were still forming
+    topic: TrackedTopic | None
+    other: TrackedTopic | None
+    then: tuple[str, ...]  # distinctive words of the topic at that time
+    early: bool  # during warm-up
     words: tuple[str, ...]  # numbers last
-    lead: str  # the one of them that shares of documents are of
+    lead: str  # the word whose document shares are `before` and `after`
     lost: tuple[str, ...]
     before: float
     after: float
     low: float
     high: float
     p: float
-    docs: tuple[tuple[str, Excerpt], ...]  # name and excerpt, which is empty where there is none
+    docs: tuple[tuple[str, Excerpt], ...]  # name and excerpt; the excerpt is empty without texts
 
     def who(self, n: int = 3) -> str:
-        """The topic by its permanent number, and by its name or its words at that time."""
+        """Topic with its permanent number and its name, or its distinctive words at that time."""
         if self.topic is None:
             return NO_TOPIC
         name = self.topic.title or ", ".join(self.then[:n]) or self.topic.name(n)
@@ -91,27 +98,27 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackData:
-    """Everything that a report on a tracker shows.
+    """Content of a report on a tracker.
 
     Attributes
     ----------
     title : str
-    when : When
-        How slices are spoken of, and from when to when the documents are.
+    when : SliceNames
+        Names of slices and the period of the documents.
     doubts : tuple of str
-        What is to be said of slices on which too little rests.
-    topics : tuple of Tracked
-        All that ever had a column, by id.
+        Warnings about slices with too little data.
+    topics : tuple of TrackedTopic
+        All topics that ever existed, by id.
     course : Course
-        Shares of all of them in every slice, and in calendar slices between that had no documents.
+        Shares of all topics per slice, including calendar slices without documents.
     changes : tuple of Change
-        In the order of time.
+        In order of time.
     """
 
     title: str
     when: SliceNames
     doubts: tuple[str, ...]
-    topics: tuple[Tracked, ...]
+    topics: tuple[TrackedTopic, ...]
     course: Course
     changes: tuple[Change, ...]
     n_slices: int  # with documents
@@ -122,7 +129,7 @@ class TrackData:
     n_alive: int
     dropped: tuple[tuple[str, int], ...]
     level: float
-    n_tested: int  # slices in which anything could be told
+    n_tested: int  # slices after warm-up, in which changes are tested
     parameters: tuple[tuple[str, str], ...]
     code: str
     seed: int
@@ -133,95 +140,102 @@ class TrackData:
     def from_tracker(
         cls, model: Any, *, title: str | None = None, texts: Mapping[str, str] | None = None
     ) -> TrackData:
-        """What a fitted tracker has kept of its slices.
+        """Collect the history of a fitted tracker.
 
         Parameters
         ----------
         model : TopicTracker
         title : str, optional
-        texts : mapping from names of documents to texts, optional
-            To quote the documents that alerts name; others are not looked at.
+            Default: "Topics over time".
+        texts : mapping from document names to texts, optional
+            Texts of the documents named in alerts, for excerpts. Other texts are ignored.
         """
         check_is_fitted(model)
         if not hasattr(model, "courses_"):
-            raise DataError(f"a report through time needs a tracker; got {type(model).__name__}")
-        alerts = model.alerts()
-        topics, (bins, _) = _topics(model, alerts), _bins(model)
-        place = {topic.id: topic for topic in topics}
-        slices, then = model.slices_, SliceWords(model)
-        told = doubts(slices, model.slice_names_, model.slice_by, model.n_topics)
-        counted = {name: int(n) for name, n in model.dropped_._asdict().items()}
+            raise DataError(f"a report over time needs a tracker; got {type(model).__name__}")
+        alerts, (bins, _) = model.alerts(), _bins(model)
+        topics = _topics(model, alerts)
         return cls(
-            title=shorten(title, 120) if title else "Topics through time",
-            when=SliceNames.of(model.slice_by, model._trail.span),
-            doubts=tuple(f"{doubt}." for doubt in told),
+            title=shorten(title, 120) if title else "Topics over time",
             topics=topics,
             course=_course(model, topics),
-            changes=tuple(
-                _change(i, a, bins[a.slice], place, texts or {}, then, a.slice < model.warm_up)
-                for i, a in enumerate(alerts)
-            ),
+            changes=_changes(model, alerts, topics, texts or {}),
             n_slices=len(bins),
-            n_docs=int(slices.n_docs.sum()),
-            n_tokens=float(slices.n_tokens.sum()),
-            n_terms=model.posterior_.n_terms,
-            n_late=int(slices.n_late.sum()),
-            n_alive=int((model.state_.silent == 0).sum()),
-            dropped=tuple(counted.items()),
-            level=float(model.level),
-            n_tested=max(len(slices.start) - max(int(model.warm_up), 1), 0),
-            parameters=_parameters(model),
-            code=_code(model),
+            **_stream_values(model),
+            parameters=parameters_of(model),
+            code=code_of(model),
             seed=int(model.seed_),
             created=datetime.date.today().isoformat(),
             version=__version__,
         )
 
 
-def _topics(model: Any, alerts: list[Any]) -> tuple[Tracked, ...]:
+def _stream_values(model: Any) -> dict[str, Any]:
+    """Fields of `TrackData` that describe the stream as a whole."""
+    slices = model.slices_
+    warnings = doubts(slices, model.slice_names_, model.slice_by, model.n_topics)
+    return {
+        "when": SliceNames.of(model.slice_by, model._trail.span),
+        "doubts": tuple(f"{warning}." for warning in warnings),
+        "n_docs": int(slices.n_docs.sum()),
+        "n_tokens": float(slices.n_tokens.sum()),
+        "n_terms": model.posterior_.n_terms,
+        "n_late": int(slices.n_late.sum()),
+        "n_alive": int((model.state_.silent == 0).sum()),
+        "dropped": tuple((name, int(n)) for name, n in model.dropped_._asdict().items()),
+        "level": float(model.level),
+        "n_tested": max(len(slices.start) - max(int(model.warm_up), 1), 0),
+    }
+
+
+def _topics(model: Any, alerts: list[Any]) -> tuple[TrackedTopic, ...]:
     courses, names, (bins, _) = model.courses_, model.slice_names_, _bins(model)
     ids = np.unique(courses.topic)
     terms = model._trail.names
     rows = {int(i): np.flatnonzero(courses.topic == i) for i in ids}
     signs = _signs(courses, rows, len(terms))
-    lives = {i: life(courses, mine) for i, mine in rows.items()}
-    common = usual(lives, len(terms))
+    tokens = {i: term_tokens(courses, mine) for i, mine in rows.items()}
+    common = overall_shares(tokens, len(terms))
     out = []
     for n, i in enumerate(ids.tolist()):
         mine = rows[i]
-        spoken = [r for r in mine if courses.tokens[r] > 0] or list(mine)
-        latest = spoken[-1]
-        words = telling(lives[i], common, terms)
-        picked = np.unique(np.linspace(0, len(spoken) - 1, N_EPOCHS).round().astype(int))
-        epochs = [(names[courses.slice[spoken[e]]], courses.terms[spoken[e]]) for e in picked]
+        active = [r for r in mine if courses.tokens[r] > 0] or list(mine)
+        picked = np.unique(np.linspace(0, len(active) - 1, N_EPOCHS).round().astype(int))
+        epochs = [(names[courses.slice[active[e]]], courses.terms[active[e]]) for e in picked]
         out.append(
-            Tracked(
-                number=n, id=i, title=shorten(model.topic_names_.get(i, ""), 40), words=words,
-                sign=signs[n], share=_estimate(courses, latest),
-                epochs=_epochs(epochs, terms), born=bins[courses.slice[mine[0]]],
+            TrackedTopic(
+                number=n,
+                id=i,
+                title=shorten(model.topic_names_.get(i, ""), 40),
+                words=distinctive_words(tokens[i], common, terms),
+                sign=signs[n],
+                share=_estimate(courses, active[-1]),
+                epochs=_epochs(epochs, terms),
+                born=bins[courses.slice[mine[0]]],
                 last=bins[courses.slice[mine[-1]]],
                 n_changes=sum(alert.topic == i for alert in alerts),
             )
-        )  # fmt: skip
+        )
     return tuple(out)
 
 
 def _signs(courses: Any, rows: dict[int, Any], n_names: int) -> list[layout.Sign]:
-    """Signs by the words that topics have had over all slices."""
-    usual = np.zeros((len(rows), max(n_names, 1)))
+    """Colours and textures of topics, from their words over all slices."""
+    shares = np.zeros((len(rows), max(n_names, 1)))
     sizes = np.zeros(len(rows))
     for n, mine in enumerate(rows.values()):
         terms, weights = courses.terms[mine].ravel(), courses.weights[mine].ravel()
-        np.add.at(usual[n], terms[terms >= 0], weights[terms >= 0])
+        np.add.at(shares[n], terms[terms >= 0], weights[terms >= 0])
         sizes[n] = np.nansum(courses.tokens[mine])
-    usual /= np.maximum(usual.sum(axis=1, keepdims=True), 1e-12)
-    if len(usual) == 1:
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+    if len(shares) == 1:
         return [layout.Sign(0, 0)]
-    points = layout.classical_scaling(topic_distances(usual, "hellinger"), 8)
+    points = layout.classical_scaling(topic_distances(shares, "hellinger"), 8)
     return layout.signs(layout.families(points), sizes)
 
 
 def _epochs(epochs: list[tuple[str, Any]], terms: list[str]) -> tuple[Any, ...]:
+    """Words per slice, each with whether it was not among the words of the previous slice."""
     out, before = [], None
     for name, best in epochs:
         words = [shorten(terms[v], 30) or "␣" for v in best[:N_WORDS] if v >= 0]
@@ -239,7 +253,7 @@ def _bins(model: Any) -> tuple[list[int], list[str]]:
     return slice_bins(model.slices_.start, model.slices_.end, model.slice_by)
 
 
-def _course(model: Any, topics: tuple[Tracked, ...]) -> Course:
+def _course(model: Any, topics: tuple[TrackedTopic, ...]) -> Course:
     courses, (bins, names) = model.courses_, _bins(model)
     missing = Estimate(np.nan, np.nan, np.nan)
     shares = [[missing] * len(topics) for _ in names]
@@ -253,33 +267,44 @@ def _course(model: Any, topics: tuple[Tracked, ...]) -> Course:
     return Course(width, names, shares, counts, 0, [])
 
 
-def _change(
-    number: int,
-    alert: Any,
-    bin_: int,
-    place: dict[int, Tracked],
-    texts: Mapping[str, str],
-    then: SliceWords,
-    early: bool,
-) -> Change:
-    fresh = alert.words if alert.kind in ("drift", "words") else ()
-    return Change(
-        number=number + 1,
-        bin=bin_,
-        date=alert.date,
-        kind=alert.kind,
-        rises=_RISES.get(alert.kind),
-        topic=place.get(alert.topic),
-        other=place.get(alert.other),
-        then=then.words(alert.topic, alert.slice, fresh),
-        early=early,
-        words=tuple(shorten(word, 40) for word in sorted(alert.words, key=is_number)),
-        lead=shorten(alert.words[0], 40) if alert.words else "",
-        lost=tuple(shorten(word, 40) for word in alert.lost),
-        before=alert.before,
-        after=alert.after,
-        low=alert.low,
-        high=alert.high,
-        p=alert.p,
-        docs=tuple((shorten(d, 60), quote(texts.get(d, ""), alert.words, 260)) for d in alert.docs),
-    )
+def _changes(
+    model: Any, alerts: list[Any], topics: tuple[TrackedTopic, ...], texts: Mapping[str, str]
+) -> tuple[Change, ...]:
+    """Alerts as changes, numbered from 1 in order of time."""
+    (bins, _), slice_words = _bins(model), SliceWords(model)
+    place = {topic.id: topic for topic in topics}
+    out = []
+    for number, alert in enumerate(alerts, start=1):
+        gained = alert.words if alert.kind in ("drift", "words") else ()
+        out.append(
+            Change(
+                number=number,
+                bin=bins[alert.slice],
+                topic=place.get(alert.topic),
+                other=place.get(alert.other),
+                then=slice_words.words(alert.topic, alert.slice, gained),
+                early=alert.slice < model.warm_up,
+                **_alert_values(alert, texts),
+            )
+        )
+    return tuple(out)
+
+
+def _alert_values(alert: Any, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Fields of a `Change` that depend on the alert alone."""
+    excerpts = (quote(texts.get(name, ""), alert.words, 260) for name in alert.docs)
+    names = (shorten(name, 60) for name in alert.docs)
+    return {
+        "date": alert.date,
+        "kind": alert.kind,
+        "rises": _RISES.get(alert.kind),
+        "words": tuple(shorten(word, 40) for word in sorted(alert.words, key=is_number)),
+        "lead": shorten(alert.words[0], 40) if alert.words else "",
+        "lost": tuple(shorten(word, 40) for word in alert.lost),
+        "before": alert.before,
+        "after": alert.after,
+        "low": alert.low,
+        "high": alert.high,
+        "p": alert.p,
+        "docs": tuple(zip(names, excerpts, strict=True)),
+    }

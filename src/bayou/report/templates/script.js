@@ -1,4 +1,4 @@
-// The page is complete without this: it adds the theme button, search, sorting and the current section.
+// Optional: adds the theme button, search, sorting and the highlight of the current section.
 (() => {
   const root = document.documentElement;
   const make = (tag, attributes, text) => {
@@ -20,8 +20,8 @@
   const table = document.querySelector(".index table");
   const words = (topic) => [...topic.querySelectorAll(".words bdi, .about bdi")].map((e) => e.textContent).join(" ").toLowerCase();
   const rows = table ? [...table.tBodies[0].rows] : [];
-  // A field above a list; fits(item, wanted) shows or hides an item and says whether it is one of those.
-  const finder = (list, items, label, fits, told) => {
+  // Adds a search field above a list. fits(item, wanted) shows or hides an item and returns whether it matches.
+  const finder = (list, items, label, fits, message) => {
     const input = make("input", { type: "search", placeholder: label, "aria-label": label });
     const output = make("output", { "aria-live": "polite" });
     const tools = make("div", { class: "tools" });
@@ -30,7 +30,7 @@
     input.addEventListener("input", () => {
       const wanted = input.value.trim().toLowerCase();
       const found = items.filter((item) => fits(item, wanted)).length;
-      output.textContent = wanted ? told(found, input.value.trim()) : "";
+      output.textContent = wanted ? message(found, input.value.trim()) : "";
     });
   };
   if (rows.length > 8) finder(table.closest(".index"), rows, "Find a topic by word or number", (row, wanted) => {
@@ -38,12 +38,12 @@
     const fits = !wanted || row.dataset.topic === wanted || words(topic).includes(wanted);
     row.hidden = topic.hidden = !fits;
     return fits;
-  }, (found, said) => found ? found + " of " + rows.length + " topics" : "No topic has “" + said + "” among its leading words.");
+  }, (found, query) => found ? found + " of " + rows.length + " topics" : "No topic has “" + query + "” among its most probable words.");
   const changes = [...document.querySelectorAll(".change")];
   if (changes.length > 8) finder(document.querySelector(".changes"), changes, "Find a change by word or date", (change, wanted) => {
     change.hidden = !change.textContent.toLowerCase().includes(wanted);
     return !change.hidden;
-  }, (found, said) => found ? found + " of " + changes.length + " changes" : "No change speaks of “" + said + "”.");
+  }, (found, query) => found ? found + " of " + changes.length + " changes" : "No change contains “" + query + "”.");
 
   for (const head of table ? table.tHead.querySelectorAll("[data-sort]") : []) {
     const button = make("button", { type: "button" }, head.textContent);
