@@ -596,8 +596,8 @@ def test_damaged_documents_that_wait_are_refused(tmp_path, name, bad):
     [
         ({"rho": 1.5}, "rho"), ({"weight": 1.0}, "weight"), ({"late": "ignore"}, "late"),
         ({"slice_by": "fortnight"}, "slice_by"), ({"scale": "phi"}, "scale"),
-        ({"burn_in": 100}, "burn_in"), ({"strength": "strong"}, "number or one of 'est"),
-        ({"grace": -1}, "grace"),
+        ({"burn_in": 100}, "burn_in"), ({"grace": -1}, "grace"),
+        ({"strength": "strong"}, "strength must be a number or one of 'estimate'"),
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be_meant(bad, what):
