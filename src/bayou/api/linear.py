@@ -91,10 +91,10 @@ class Linear(Base):
         finally:
             self.n_iter_ = self.state_.step + -(-self.pending_.n_docs // p.batch_size)
 
-    def _n_learned(self) -> int:
+    def _n_in_state(self) -> int:
         return self.state_.step * self.batch_size
 
-    def _fixed_terms(self) -> str:
+    def _growth_error(self) -> str:
         if self.resolve().precision != "full":
             return ""
         return "precision='full' has a fixed number of columns; use 'diagonal'"

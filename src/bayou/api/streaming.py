@@ -133,21 +133,21 @@ class Streaming(Base):
         waiting = self.pending_.join(documents) if hasattr(self, "pending_") else documents
         n = waiting.n_docs // p.batch_size * p.batch_size
         self.pending_ = waiting.take(np.arange(n, waiting.n_docs))
-        seen = self._n_learned()
+        seen = self._n_in_state()
         try:
             cut = BatchPlan(n, p.batch_size, chunk=self.algorithm.chunk)
             self._learn(p, cut, lambda _, lo, hi: waiting.take(np.arange(lo, hi)), whole=True)
         finally:
-            done = self._n_learned() - seen
+            done = self._n_in_state() - seen
             if done < n:  # a callback failed: the documents that were not learned wait
                 self.pending_ = waiting.take(np.arange(done, waiting.n_docs))
 
     @property
     def n_seen_(self) -> int:
         """Number of documents so far, with those that wait for their mini-batch to be full."""
-        return self._n_learned() + int(self.pending_.n_docs)
+        return self._n_in_state() + int(self.pending_.n_docs)
 
-    def _n_learned(self) -> int:
+    def _n_in_state(self) -> int:
         state = getattr(self, "state_", None)
         return 0 if state is None else int(state.n_seen)
 
@@ -219,7 +219,7 @@ class Streaming(Base):
             self.state_, gone = self.algorithm.move_terms(self.state_, keep, n_new)
         return gone
 
-    def _fixed_terms(self) -> str:
+    def _growth_error(self) -> str:
         """Why the vocabulary cannot change and what to do instead; empty if it can."""
         if self.algorithm.move_terms is not None:
             return ""
@@ -231,7 +231,7 @@ class Streaming(Base):
 
     def _check_terms_move(self) -> None:
         """Refuse a growing vocabulary before anything is learned."""
-        if reason := self._fixed_terms():
+        if reason := self._growth_error():
             raise DataError(reason)
 
     def _file_dims(self) -> dict[str, int]:

@@ -261,7 +261,7 @@ class LDA(Topics, Estimator):
                 return state, None
             phase = fast.PHASES[state.phase]
             state = fast.advance(state, setup)
-            n_steps = max(setup.plan.n_planned, state.step)
+            n_steps = max(setup.plan.n_passes, state.step)
             return state, Info(state.step, n_steps, phase, score_of(state), 0.0)
 
         state = run.run(fast.FastState, begin, step, dims=fast.dims_of(setup), final=final)

@@ -106,26 +106,26 @@ def init(batch: Pairs, p: Settings, seed: int, each: Each) -> State:
 
 def update(state: State, batch: Pairs, p: Settings, seed: int, each: Each) -> State:
     """One mini-batch: local inference, n <- (1 - rho) n + rho (D/|M|) n_M, births and deaths."""
-    tokens, is_frozen = documents.tokens_of(batch), p.inference == HYBRID
+    tokens, in_slots = documents.tokens_of(batch), p.inference == HYBRID
     pace = stream.pace(state.step, state.n_seen, batch.n_docs, p)
     alpha, gamma, sweeps = state.alpha, state.gamma, (p.burn_in, p.n_samples)
     topics = TopicIds(state.ids, state.n_born, state.n_died)
     known = local_step.RootState(state.tables, topics, alpha, gamma)
     local = BatchSettings(np.array([alpha]), state.beta, *sweeps, seed, pace.step, pace.again)
-    learn = local_step.learn_frozen if is_frozen else local_step.learn_with_births
+    learn = local_step.learn_slots if in_slots else local_step.learn_births
     g = StreamCounts(state.raw, state.scale, state.topic)
     g, tables, opened = learn(g, known, tokens, local, pace, each)
     if p.learn_alpha and not pace.again:
         lengths = np.diff(tokens.indptr).astype(np.float64)
         found = root.document_concentration(alpha, opened, lengths, pace.gain)
         alpha = (1.0 - pace.rho) * alpha + pace.rho * found
-    if is_frozen:
+    if in_slots:
         ripe = root.is_ripe(pace.step, p.tau, p.kappa)
         topics = merge.settle_slots(g, tables, topics, state.beta, ripe=ripe, merging=p.merge)
     else:
         topics = merge.settle_births(g, tables, topics)
     if p.learn_gamma:
-        n_topics = None if is_frozen else int((topics.ids != root.SPARE).sum())
+        n_topics = None if in_slots else int((topics.ids != root.SPARE).sum())
         gamma = root.root_concentration(gamma, tables, n_topics)
     return State(
         pace.step, pace.n_seen, *g, tables, alpha, gamma, state.beta, *topics, state.scores,

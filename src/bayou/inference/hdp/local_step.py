@@ -44,7 +44,7 @@ def start_empty(n_slots: int, n_terms: int) -> tuple[StreamCounts, F64, root.Top
     return g, np.zeros(n_slots), root.TopicIds(np.full(n_slots, root.SPARE, np.int64), 0, 0)
 
 
-def learn_frozen(
+def learn_slots(
     g: StreamCounts, r: RootState, tokens: Tokens, p: BatchSettings, pace: StreamPace, each: Each
 ) -> tuple[StreamCounts, F64, float]:
     """Counts and tables after a batch sampled under frozen topics, and the tables that it opened."""
@@ -55,7 +55,7 @@ def learn_frozen(
     return after, tables, float(opened.sum())
 
 
-def learn_with_births(
+def learn_births(
     g: StreamCounts, r: RootState, tokens: Tokens, p: BatchSettings, pace: StreamPace, each: Each
 ) -> tuple[StreamCounts, F64, float]:
     """Counts and tables after a batch sampled with births, and the tables that it opened."""

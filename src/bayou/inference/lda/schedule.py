@@ -39,7 +39,7 @@ class FastSchedule(NamedTuple):
     clustered: bool  # start from clusters of documents, topics fresh for every batch
 
     @property
-    def n_planned(self) -> int:
+    def n_passes(self) -> int:
         """Number of passes without the rescue."""
         return self.online + self.sampled + self.cavity
 
