@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
+from bayou.api.params import settings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
 from bayou.data.errors import DataError
 from bayou.data.supervision import document_weights
 from bayou.data.vocabulary import Vocabulary
 from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.margin import examples
 from bayou.inference.margin import passive_aggressive as pa
 from bayou.inference.margin.examples import Examples
+from bayou.inference.margin.loss import Loss
 from bayou.inference.margin.passive_aggressive import LinearSettings, LinearState
 from bayou.run.shards import Workers
 
@@ -47,6 +51,7 @@ class Linear(Base):
     batch_size: int
     cost: float
     fit_intercept: bool
+    precision: str | None
 
     # -- input -----------------------------------------------------------------------------------
 
@@ -84,10 +89,37 @@ class Linear(Base):
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def _learn_more(self, examples: Examples, p: LinearSettings) -> None:
+    def _settings(self, phase: str, loss: Loss, width: float) -> LinearSettings:
+        """The parameters of one run, checked against what was learned."""
+        if self.precision is not None and phase != "gibbs":
+            name = "classifier" if loss.classifies else "regressor"
+            raise ValueError(f"precision belongs to {name}='gibbs'; leave it out with 'averaging'")
+        precision = (self.precision or "diagonal") if phase == "gibbs" else ""
+        p = settings(
+            LinearSettings, self, phase=phase, precision=precision, loss=loss, width=float(width)
+        )
+        if hasattr(self, "state_"):
+            pa.check_state(self.state_, self.n_features_in_ + bool(self.fit_intercept), p)
+        return p
+
+    def _start(self, n_tasks: int, n_columns: int) -> LinearSettings:
+        """Discard what was learned, resolve the seed, and begin at the prior."""
+        self.__dict__.pop("state_", None)
+        self.seed_ = self._resolve_seed()
+        p: LinearSettings = self.resolve()
+        self.state_ = pa.init(n_tasks, n_columns, p)
+        return p
+
+    def _learn_all(self, given: Examples, p: LinearSettings, n_passes: int) -> None:
+        """`fit`: equal documents are merged, and each pass has an order keyed by their content."""
+        given, content = examples.merge_equal(given)
+        order = lru_cache(maxsize=1)(lambda n: examples.keyed_order(content, self.seed_, n))
+        self._learn_passes(given, p, n_passes, order)
+
+    def _learn_more(self, given: Examples, p: LinearSettings) -> None:
         """`partial_fit`; mini-batches of pending documents count as iterations."""
         try:
-            self._learn_stream(examples, p)
+            self._learn_stream(given, p)
         finally:
             self.n_iter_ = self.state_.step + -(-self.pending_.n_docs // p.batch_size)
 

@@ -19,7 +19,6 @@ JMLR 7, 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api import stream_classes
 from bayou.api.estimator import Estimator, Saved
 from bayou.api.linear import Linear
-from bayou.api.params import param, settings
+from bayou.api.params import param
 from bayou.api.scoring import accuracy
 from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
@@ -146,12 +145,8 @@ class BayesPAClassifier(Linear, ClassifierMixin, Streaming, Estimator):
             raise DataError("sample_weight is zero for every document that has labels")
         if not self.multi_label_ and (given.y == given.y[0]).all():
             raise DataError("sample_weight is zero for all classes but one; a classifier needs two")
-        self.__dict__.pop("state_", None)
-        self.seed_, p = self._resolve_seed(), self.resolve()
-        self.state_ = pa.init(signs.shape[1], rows.shape[1], p)
-        given, content = examples.merge_equal(given)
-        order = lru_cache(maxsize=1)(lambda n: examples.keyed_order(content, self.seed_, n))
-        self._learn_passes(given, p, self.n_passes, order)
+        p = self._start(signs.shape[1], rows.shape[1])
+        self._learn_all(given, p, self.n_passes)
         return self
 
     def partial_fit(
@@ -175,8 +170,8 @@ class BayesPAClassifier(Linear, ClassifierMixin, Streaming, Estimator):
         costs = self._costs(sample_weight, n_docs)
         if first:
             signs = stream_classes.read_first(self, y, n_docs, corpus, classes)
-            self.seed_, self.pending_ = self._resolve_seed(), examples.no_examples(signs)
-            self.state_ = pa.init(signs.shape[1], rows.shape[1], p)
+            self.pending_ = examples.no_examples(signs)
+            p = self._start(signs.shape[1], rows.shape[1])
         else:
             signs, every = stream_classes.read_more(self, y, n_docs, corpus, classes)
             stream_classes.grow_classes(self, every, pa.regroup)
@@ -187,22 +182,7 @@ class BayesPAClassifier(Linear, ClassifierMixin, Streaming, Estimator):
     def resolve(self) -> LinearSettings:
         """The parameters of one run, checked against what was learned."""
         self.check_params()
-        precision = (self.precision or "diagonal") if _is_gibbs(self) else ""
-        p = settings(
-            LinearSettings, self, phase=self.classifier, precision=precision, loss=HINGE,
-            width=float(self.margin),
-        )  # fmt: skip
-        if hasattr(self, "state_"):
-            pa.check_state(self.state_, self.n_features_in_ + bool(self.fit_intercept), p)
-        return p
-
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        if self.precision is not None and not _is_gibbs(self):
-            raise ValueError(
-                "precision belongs to classifier='gibbs'; leave it out with 'averaging'"
-            )
+        return self._settings(self.classifier, HINGE, self.margin)
 
     def _n_tasks(self) -> int:
         return len(self.state_.mean) - 1  # the last task is that of a class to come

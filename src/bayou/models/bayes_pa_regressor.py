@@ -13,7 +13,6 @@ JMLR 7, 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Estimator, Saved
 from bayou.api.linear import Linear
-from bayou.api.params import param, settings
+from bayou.api.params import param
 from bayou.api.stream_classes import check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.data.corpus import Corpus
@@ -108,12 +107,8 @@ random_state, n_threads, progress, callbacks
         given = examples.select_informative(examples.examples_of(rows, targets, costs))
         if not given.n_docs:
             raise DataError("sample_weight is zero for every document that has a target")
-        self.__dict__.pop("state_", None)
-        self.seed_, p = self._resolve_seed(), self.resolve()
-        self.state_ = pa.init(targets.shape[1], rows.shape[1], p)
-        given, content = examples.merge_equal(given)
-        order = lru_cache(maxsize=1)(lambda n: examples.keyed_order(content, self.seed_, n))
-        self._learn_passes(given, p, self.n_passes, order)
+        p = self._start(targets.shape[1], rows.shape[1])
+        self._learn_all(given, p, self.n_passes)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -124,8 +119,8 @@ random_state, n_threads, progress, callbacks
         targets = check_magnitude(read_targets(y, rows.shape[0], corpus=corpus, partial=True))
         costs = self._costs(sample_weight, rows.shape[0])
         if first:
-            self.seed_, self.pending_ = self._resolve_seed(), examples.no_examples(targets)
-            self.state_ = pa.init(targets.shape[1], rows.shape[1], p)
+            self.pending_ = examples.no_examples(targets)
+            p = self._start(targets.shape[1], rows.shape[1])
         elif targets.shape[1] != len(self.state_.mean):
             before = len(self.state_.mean)
             raise DataError(f"y has {targets.shape[1]} targets, {before} came before")
@@ -136,22 +131,7 @@ random_state, n_threads, progress, callbacks
     def resolve(self) -> LinearSettings:
         """The parameters of one run, checked against what was learned."""
         self.check_params()
-        precision = (self.precision or "diagonal") if self.regressor == "gibbs" else ""
-        p = settings(
-            LinearSettings, self, phase=self.regressor, precision=precision, loss=INSENSITIVE,
-            width=float(self.epsilon),
-        )  # fmt: skip
-        if hasattr(self, "state_"):
-            pa.check_state(self.state_, self.n_features_in_ + bool(self.fit_intercept), p)
-        return p
-
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        if self.precision is not None and self.regressor != "gibbs":
-            raise ValueError(
-                "precision belongs to regressor='gibbs'; leave it out with 'averaging'"
-            )
+        return self._settings(self.regressor, INSENSITIVE, self.epsilon)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The target of each document.
