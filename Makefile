@@ -66,8 +66,9 @@ slow: $(VENV)/.dev  ## the statistical tests that take minutes, then the others 
 
 # Sums of floats are taken in another order by wider registers, and fused where the machine can: what holds
 # on this machine and on the least one of its kind does not rest on last bits.
+LEAST := NUMBA_CPU_NAME=generic $(if $(filter x86_64,$(shell uname -m)),OPENBLAS_CORETYPE=Prescott)
 generic: $(VENV)/.dev  ## all tests but the slow ones, for the least machine of this kind
-	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-generic \
+	$(LEAST) NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-generic \
 		$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not browser"
 
 bounds: $(VENV)/.dev  ## the tests of kernels and inference with every index checked

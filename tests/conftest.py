@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _KERNELS = Path(__file__).parents[1] / "src" / "bayou" / "kernels"
 
@@ -19,6 +20,11 @@ def _kernel_hash() -> str:
 _CACHE = Path(__file__).parents[1] / ".numba_cache" / _kernel_hash()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips one of its checks
+
+
+# How long an example takes is a matter of the machine and of what else it does.
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any")
 
 
 @pytest.fixture(scope="session")

@@ -30,11 +30,13 @@ def test_types_and_names_agree():
         **HOMES, "__version__": "bayou._version"
     }  # fmt: skip
     assert set(bayou.__all__) == {*HOMES, "__version__"}
-    assert shown_to_type_checkers(Path(bayou.data.__file__)) == bayou.data._HOMES
-    assert set(bayou.data.__all__) == {*bayou.data._HOMES}
+    assert shown_to_type_checkers(Path(bayou.data.__file__)) == bayou.data._MODULE_OF
+    assert set(bayou.data.__all__) == {*bayou.data._MODULE_OF}
 
 
-@pytest.mark.parametrize(("package", "homes"), [(bayou, HOMES), (bayou.data, bayou.data._HOMES)])
+@pytest.mark.parametrize(
+    ("package", "homes"), [(bayou, HOMES), (bayou.data, bayou.data._MODULE_OF)]
+)
 def test_names_are_imported_when_used(package, homes):
     assert {*package.__all__} <= {*dir(package)}
     for name, home in homes.items():

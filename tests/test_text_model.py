@@ -200,7 +200,7 @@ def test_threads_do_not_change_a_byte(tmp_path):
     [
         ({"vectorizer": None}, "vectoriser"),
         ({"vectorizer": {"colour": 1}}, "vectoriser"),
-        ({"vectorizer": {"token_pattern": "("}}, "no regular expression"),
+        ({"vectorizer": {"token_pattern": "("}}, "not a valid regular expression"),
         ({"vectorizer": {"ngrams": [2, 1]}}, "ngrams"),
         ({"vectorizer": {"ngrams": 2}}, "cannot be used"),
         ({"vectorizer": {"min_df": "x"}}, "min_df"),
@@ -219,7 +219,7 @@ def test_files_that_cannot_be_meant_are_refused(model, tmp_path, change, message
 
 
 def test_wrong_parts_are_refused_at_the_door():
-    with pytest.raises(DataError, match="must be a model of bayou"):
+    with pytest.raises(DataError, match="must be a bayou estimator"):
         TextModel(estimator="lda").fit(TEXTS)
     with pytest.raises(DataError, match=r"must be a bayou\.Vectorizer"):
         TextModel(vectorizer="words").fit(TEXTS)
@@ -251,7 +251,8 @@ def test_answers_for_raw_strings(supervised):
     kind, model, y = supervised
     new = ["a pear, a plum", "The WOLF!", "nobody knows this", ""]
     said = model.predict(new)
-    scores = model.estimator_._scores(model.corpus(new))
+    score = model.estimator_.predict if kind == "number" else model.estimator_.decision_function
+    scores = score(model.corpus(new)).reshape(len(new), -1)
     explained = model.explain(new)
     np.testing.assert_allclose([one.scores for one in explained], scores, atol=1e-5)
     assert explained[2].terms == explained[3].terms == ()

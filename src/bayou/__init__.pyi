@@ -45,8 +45,8 @@ from bayou.models.spectral_lda import SpectralLDA as SpectralLDA
 from bayou.models.spectral_leader import SpectralLeader as SpectralLeader
 from bayou.models.stacked_hdp import StackedHDP as StackedHDP
 from bayou.models.topic_tracker import TopicTracker as TopicTracker
-from bayou.multilabel.block_chain import BlockChainEnsemble as BlockChainEnsemble
 from bayou.multilabel.block_chain import BlockClassifierChain as BlockClassifierChain
+from bayou.multilabel.chain_ensemble import BlockChainEnsemble as BlockChainEnsemble
 from bayou.multilabel.thresholded import ThresholdedClassifier as ThresholdedClassifier
 from bayou.results.explanation import Explanation as Explanation
 from bayou.text_model import TextModel as TextModel

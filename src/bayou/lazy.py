@@ -1,6 +1,6 @@
-"""Public names that are imported when they are first used.
+"""Lazy import of public names, on first use.
 
-Without it `bayou --help` would load scikit-learn and Numba, which takes seconds.
+Otherwise `bayou --help` would load scikit-learn and Numba, which takes seconds.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ def attributes(
     Parameters
     ----------
     package : str
-        Its ``__name__``.
+        The ``__name__`` of the package.
     homes : mapping
         Public names, and the modules that define them.
     modules : tuple of str
-        Modules of the package that are attributes without being imported first.
+        Modules of the package that are attributes without a prior import.
     """
 
     def get(name: str) -> Any:
         if name in homes:
             value = getattr(importlib.import_module(homes[name]), name)
-            setattr(sys.modules[package], name, value)  # the next lookup does not come here
+            setattr(sys.modules[package], name, value)  # later lookups bypass this function
             return value
         if name in modules:
             return importlib.import_module(f"{package}.{name}")

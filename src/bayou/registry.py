@@ -160,7 +160,7 @@ MODELS: dict[str, ModelEntry] = {
         "bayou.multilabel.block_chain", "wrapper", "labels", False, "multi_label", "Read11",
         "Classifier chain over blocks of labels."),
     "BlockChainEnsemble": ModelEntry(
-        "bayou.multilabel.block_chain", "wrapper", "labels", False, "multi_label", "Burkhardt18b",
+        "bayou.multilabel.chain_ensemble", "wrapper", "labels", False, "multi_label", "Burkhardt18b",
         "Ensemble of block classifier chains in different label orders."),
     "ThresholdedClassifier": ModelEntry(
         "bayou.multilabel.thresholded", "wrapper", "labels", False, "multi_label", "",

@@ -1,26 +1,26 @@
-"""A vectoriser and an estimator as one object that takes raw strings and is kept in one file."""
+"""A vectoriser and an estimator in one object that takes texts and is saved to one file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bayou._version import __version__
+from bayou import text_model_file
 from bayou.api.estimator import Estimator
-from bayou.api.files import estimator_of, readers
+from bayou.api.files import readers
 from bayou.api.streaming import check_vocabulary_grows
-from bayou.data import container, reading, vectorizer_file
+from bayou.data import container, reading
 from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, ModelFileError
+from bayou.data.errors import DataError
 from bayou.data.reading import Reading, labels_of, rows_of
 from bayou.data.text import Vectorizer, as_stop_words
 from bayou.data.vocabulary_growth import (
@@ -31,55 +31,40 @@ from bayou.data.vocabulary_growth import (
     report_of,
     revise_vocabulary,
 )
-from bayou.inference.lda.explain import explain
 from bayou.models.lda import LDA
-
-_KIND = "text-model"
-_PREFIX, _GROWTH = "estimator/", "growth/"
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _if_able(name: str) -> Callable[[F], F]:
-    """Show a method only where the estimator inside has it, as scikit-learn expects."""
-
-    def able(model: TextModel) -> bool:
-        return hasattr(getattr(model, "estimator_", model.estimator or LDA), name)
-
-    return available_if(able)  # type: ignore[no-any-return]
+from bayou.text_estimator import TextEstimator, if_estimator_has
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TextModel(TransformerMixin, BaseEstimator):
+class TextModel(TextEstimator, TransformerMixin, BaseEstimator):
     """A topic model of raw texts.
 
-    Wherever texts are taken, a `Corpus` with named terms is taken too.
+    All methods that take texts also take a `Corpus` with named terms.
 
     Parameters
     ----------
     estimator : Estimator, optional
-        The model of counts; `LDA()` if left out.
+        The model of counts. Default: `LDA()`.
     vectorizer : Vectorizer, optional
-        How texts become counts; `Vectorizer()` if left out.
+        Converts texts to counts. Default: `Vectorizer()`.
     growth : Growth, optional
-        Let `partial_fit` give columns to words that keep coming, and take them from words that stay away;
-        for models of a stream. New labels are then taken as they come, too. Left out, words and labels are
-        those of the first call.
+        Lets `partial_fit` add columns for frequent new words and remove columns of unused ones; for
+        online models. New labels are then added too. Default: words and labels are those of the first call.
 
     Attributes
     ----------
     estimator_ : Estimator
-        The fitted estimator; everything it knows is there.
+        The fitted estimator, with all its attributes.
     vectorizer_ : Vectorizer
         The fitted vectoriser.
     n_known_, n_unknown_ : int
-        Tokens that `partial_fit` has met since the first vocabulary was chosen, in the vocabulary of the
-        moment and not.
-    account_ : Account or None
-        What a growing vocabulary knows of words; see `vocabulary_report`.
+        Number of tokens in `partial_fit` since the first vocabulary was chosen, inside and outside the
+        vocabulary at that time.
+    account_ : VocabularyAccount or None
+        The evidence for words of a growing vocabulary; see `vocabulary_report`.
     columns_ : dict of str
-        What the command line was told of its columns (``text``, ``label``, ...), which its verbs look for
-        again; there for models that it has fitted.
+        The column names (``text``, ``label``, ...) given on the command line, for its later commands.
+        Only set for models fitted there.
 
     Examples
     --------
@@ -90,7 +75,7 @@ class TextModel(TransformerMixin, BaseEstimator):
     >>> shares.shape, bool(shares[0].argmax() != shares[1].argmax())
     ((2, 2), True)
 
-    With a model that learns from labels, texts get classes:
+    A supervised estimator predicts classes of texts:
 
     >>> from bayou import MedLDAClassifier
     >>> model = TextModel(estimator=MedLDAClassifier(n_topics=4, n_sweeps=10, random_state=0))
@@ -108,26 +93,26 @@ class TextModel(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, or Corpus
-            Texts; any iterable will do, it is read once, and a table of one column is that column. The terms
-            of a corpus must have names and be counted as the vectoriser counts.
-        y : passed on to the estimator
+            Texts in any iterable, which is read once; a table must have one column. The terms of a corpus
+            must have names, and be counted in the way of the vectoriser.
+        y : passed to the estimator
         **how
-            Passed on to the estimator's `fit`, such as ``checkpoint=``.
+            Passed to the estimator's `fit`, such as ``checkpoint=``.
         """
         self._learn(X, y, how)
         return self
 
     def fit_transform(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Any:
-        """`fit`, then the topic proportions of the same documents; the texts are read once."""
+        """Fit, then return the topic proportions of the same documents; the texts are read once."""
         return self.transform(self._learn(X, y, how))
 
-    @_if_able("partial_fit")
+    @if_estimator_has("partial_fit")
     def partial_fit(self, X: Iterable[str] | Corpus, y: Any = None, **how: Any) -> Self:
-        """Learn from more texts; ``how`` (``classes=``) is passed on to the estimator.
+        """Learn from more texts; ``how`` (``classes=``) is passed to the estimator.
 
-        The first call chooses the vocabulary. Later ones count words outside of it in `n_unknown_`; with
-        `growth`, those that keep coming get a column of their own. What the vocabulary becomes depends on
-        the documents after the first call in their order, however they are cut into calls.
+        The first call chooses the vocabulary. Later calls count words outside it in `n_unknown_`. With
+        `growth`, frequent new words get a column. After the first call, the vocabulary depends on the
+        documents and their order, but not on how they are cut into calls.
         """
         if not hasattr(self, "estimator_"):
             estimator = self._fresh()
@@ -144,9 +129,9 @@ class TextModel(TransformerMixin, BaseEstimator):
         inner = self.estimator_
         if is_classifier(inner) and not inner.meets_labels and how.get("classes") is None:
             how |= {"classes": labels_of(y, X if isinstance(X, Corpus) else None)}
-        for some, piece in reading.pieces(X, self.vectorizer_, lambda: account.room):
-            beside = {k: rows_of(v, some) if k == "sample_weight" else v for k, v in how.items()}
-            self._learn_more(piece, rows_of(y, some), beside)
+        for some, piece in reading.pieces(X, self.vectorizer_, lambda: account.n_until_revision):
+            part = {k: rows_of(v, some) if k == "sample_weight" else v for k, v in how.items()}
+            self._learn_more(piece, rows_of(y, some), part)
             self._revise(account, piece)
         return self
 
@@ -157,24 +142,24 @@ class TextModel(TransformerMixin, BaseEstimator):
         self.n_unknown_ += int(piece.lengths.sum()) - known
 
     def _open(self, first: Corpus | None) -> None:
-        """Begin to watch words, with what the first documents showed of them."""
+        """Start to count evidence for words, beginning with the first documents."""
         n_terms = len(self.vectorizer_.vocabulary_)
         self.account_: Any = (
             None if self.growth is None else open_account(self.growth, n_terms, first)
         )
 
     def _open_again(self) -> None:
-        """Begin to watch words as `growth` says, if that has changed."""
+        """Start again to count evidence if `growth` has changed."""
         if (None if self.account_ is None else self.account_.growth) != self.growth:
             if self.growth is not None:
                 check_vocabulary_grows(self.estimator_)
             self._open(None)
 
     def _revise(self, account: VocabularyAccount, piece: Reading) -> None:
-        """Account for documents; change the columns if it is time to."""
+        """Count the words of documents; revise the vocabulary if due."""
         old = self.vectorizer_.vocabulary_
         terms = self.estimator_._align(piece.corpus).counts.indices
-        account.saw(len(piece.lengths), terms, piece.strangers)
+        account.add_documents(len(piece.lengths), terms, piece.unknown_words)
         limit = self.vectorizer_.max_df
         revision = account.revise(old, limit if isinstance(limit, float) else 1.0)
         if revision is not None:
@@ -183,7 +168,7 @@ class TextModel(TransformerMixin, BaseEstimator):
             self.vectorizer_.vocabulary_ = names
 
     def vocabulary_report(self, n: int = 10) -> VocabularyReport:
-        """What has become of the vocabulary since the first call; with ``n`` candidates for a column."""
+        """Changes of the vocabulary since the first call, with ``n`` candidates for a column."""
         check_is_fitted(self)
         met = self.n_known_, self.n_unknown_
         return report_of(self.account_, len(self.vocabulary_), met, n)
@@ -205,11 +190,11 @@ class TextModel(TransformerMixin, BaseEstimator):
     def _estimator(self) -> Any:
         given = LDA() if self.estimator is None else self.estimator
         if not isinstance(given, Estimator):
-            raise DataError(f"estimator must be a model of bayou such as LDA(), got {given!r:.80}")
+            raise DataError(f"estimator must be a bayou estimator such as LDA(), got {given!r:.80}")
         return given
 
     def _fresh(self) -> Any:
-        """A copy of the estimator to fit; callbacks are those given, which a clone would copy too."""
+        """A copy of the estimator to fit; callbacks are not copied, unlike by `clone`."""
         given = self._estimator()
         if self.growth is not None and not hasattr(given, "partial_fit"):
             raise DataError(
@@ -231,118 +216,17 @@ class TextModel(TransformerMixin, BaseEstimator):
             counts = vectorizer.fit_transform(X)
             return Corpus.from_matrix(counts, vocabulary=vectorizer.vocabulary_), vectorizer
         if X.vocabulary is None:
-            raise DataError("the terms of the corpus have no names; make it with a vocabulary")
+            raise DataError(
+                "the terms of the corpus have no names; create the corpus with a vocabulary"
+            )
         vectorizer.stop_words_ = as_stop_words(vectorizer.stop_words)
         vectorizer.vocabulary_ = X.vocabulary
         return X, vectorizer
-
-    def corpus(self, X: Iterable[str] | Corpus) -> Corpus:
-        """The texts as counts of the terms that this model knows."""
-        return self._read(X)[0]
-
-    def unknown_shares(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
-        """The share of each text's tokens that are not in the vocabulary; 0 without tokens."""
-        corpus, lengths = self._read(X)
-        unknown = lengths - self.estimator_._align(corpus).doc_lengths()
-        return np.asarray(unknown / np.maximum(lengths, 1), np.float64)
-
-    def _read(self, X: Iterable[str] | Corpus) -> tuple[Corpus, NDArray[np.int64]]:
-        """Counts of the known terms, and how many tokens each document has in all."""
-        check_is_fitted(self)
-        return reading.read(X, self.vectorizer_)[:2]
-
-    # -- what the estimator can do, on texts ---------------------------------------------------
 
     def transform(self, X: Iterable[str] | Corpus) -> NDArray[np.float64]:
         """Topic proportions of texts; rows sum to one."""
         corpus = self.corpus(X)
         return np.asarray(self.estimator_.transform(corpus), np.float64)
-
-    @_if_able("predict")
-    def predict(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
-        """What the estimator predicts for texts; ``how`` (``return_std=``) is passed on to it."""
-        return self.estimator_.predict(self.corpus(X), **how)
-
-    @_if_able("predict_labels")
-    def predict_labels(self, X: Iterable[str] | Corpus) -> list[list[Any]]:
-        """The labels of texts as lists; of one entry where texts have one class."""
-        return list(self.estimator_.predict_labels(self.corpus(X)))
-
-    @_if_able("predict_interval")
-    def predict_interval(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
-        """Ends between which the numbers of texts lie, with ``level=`` of probability."""
-        return self.estimator_.predict_interval(self.corpus(X), **how)
-
-    @_if_able("decision_function")
-    def decision_function(self, X: Iterable[str] | Corpus) -> Any:
-        """Scores of texts: positive speaks for a class."""
-        return self.estimator_.decision_function(self.corpus(X))
-
-    @_if_able("predict_proba")
-    def predict_proba(self, X: Iterable[str] | Corpus) -> Any:
-        """How probable each class is for texts."""
-        return self.estimator_.predict_proba(self.corpus(X))
-
-    @_if_able("sample")
-    def sample(self, X: Iterable[str] | Corpus, **how: Any) -> Any:
-        """Posterior draws of the topic proportions of texts."""
-        return self.estimator_.sample(self.corpus(X), **how)
-
-    def score(self, X: Iterable[str] | Corpus, y: Any = None) -> float:
-        """The estimator's own score of texts; higher is better."""
-        return float(self.estimator_.score(self.corpus(X), y))
-
-    @_if_able("log_likelihood")
-    def log_likelihood(self, X: Iterable[str] | Corpus) -> float:
-        """Log-likelihood per token of held-out texts."""
-        return float(self.estimator_.log_likelihood(self.corpus(X)))
-
-    @_if_able("perplexity")
-    def perplexity(self, X: Iterable[str] | Corpus) -> float:
-        """How many equally likely terms the model hesitates between."""
-        return float(self.estimator_.perplexity(self.corpus(X)))
-
-    def explain(self, X: Iterable[str]) -> list[Any]:
-        """Which terms of each text gave it which topics, with the topics held fixed.
-
-        Returns
-        -------
-        list of Explanation
-            An estimator that predicts explains its scores instead (`MarginExplanation`).
-        """
-        check_is_fitted(self)
-        if hasattr(self.estimator_, "explain"):
-            return list(self.estimator_.explain(self.corpus(X)))
-        post, known = self.estimator_.posterior_, self.vectorizer_.vocabulary_
-        return [explain(post, known, t) for t in self.vectorizer_.tokens(X)]
-
-    def top_terms(self, n: int = 10) -> list[list[str]]:
-        """The most probable terms of each topic."""
-        check_is_fitted(self)
-        return list(self.estimator_.top_terms(n))
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topics x terms; rows sum to one."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.components_, np.float64)
-
-    @property
-    def vocabulary_(self) -> Any:
-        """The terms, in the order of the columns of `components_`."""
-        check_is_fitted(self)
-        return self.vectorizer_.vocabulary_
-
-    @property
-    def classes_(self) -> Any:
-        """Classes or labels of a classifier, in the order of the columns of `predict_proba`."""
-        check_is_fitted(self)
-        return self.estimator_.classes_
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the topics."""
-        check_is_fitted(self)
-        return self.estimator_.get_feature_names_out(input_features)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
@@ -359,58 +243,17 @@ class TextModel(TransformerMixin, BaseEstimator):
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file that holds no code; `bayou.load` reads it.
+        """Write the model to one file without code; `bayou.load` reads it.
 
-        The bytes depend on the texts, the parameters and the seed, and on nothing else. The stop words
-        are kept as a list, so that the file serves where the package they came from is missing.
+        The bytes depend only on the texts, the parameters and the seed. The stop words are stored as a
+        list, so that loading does not need the package with the lists.
         """
         container.save(path, *self._contents())
 
     def _contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and manifest of a model file; more may be kept in the same file beside them."""
+        """Arrays and manifest of the model file; callers may add others to the same file."""
         check_is_fitted(self)
-        arrays = {_PREFIX + name: a for name, a in self.estimator_._payload().items()}
-        if (words := self.vectorizer_.stop_words_) is not None:
-            arrays["vectorizer/stop_words"] = container.pack_strings(sorted(words))
-        manifest: dict[str, Any] = {
-            "kind": _KIND,
-            "bayou": __version__,
-            "vectorizer": vectorizer_file.parameters(self.vectorizer_),
-            "estimator": self.estimator_._manifest("model"),
-            "met": {"known": self.n_known_, "unknown": self.n_unknown_},
-        }
-        if columns := getattr(self, "columns_", None):
-            manifest["columns"] = dict(columns)
-        if self.account_ is not None:
-            arrays |= {_GROWTH + name: a for name, a in self.account_.arrays().items()}
-            manifest["growth"] = self.account_.figures()
-        return arrays, manifest
+        return text_model_file.contents(self)
 
 
-def _from_file(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> TextModel:
-    inner, met = manifest.get("estimator"), manifest.get("met")
-    if not isinstance(inner, dict) or not isinstance(met, dict):
-        raise ModelFileError("the manifest of the text model is incomplete; save it again")
-    payload = {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}
-    estimator = estimator_of(payload, inner)
-    if estimator.vocabulary_ is None:
-        raise ModelFileError("the text model has no vocabulary; save it again")
-    vectorizer = vectorizer_file.restore_vectorizer(manifest.get("vectorizer"))
-    model = TextModel(estimator=clone(estimator), vectorizer=clone(vectorizer))
-    vectorizer.vocabulary_ = estimator.vocabulary_
-    packed = arrays.get("vectorizer/stop_words")
-    vectorizer.stop_words_ = None if packed is None else frozenset(container.unpack_strings(packed))
-    try:
-        model._keep(estimator, vectorizer, int(met["known"]), int(met["unknown"]))
-    except (KeyError, TypeError, ValueError):
-        raise ModelFileError("the text model's figures are not numbers; save it again") from None
-    if (columns := vectorizer_file.columns(manifest.get("columns"))) is not None:
-        model.columns_ = columns
-    if (figures := manifest.get("growth")) is not None:
-        kept = {n.removeprefix(_GROWTH): a for n, a in arrays.items() if n.startswith(_GROWTH)}
-        model.account_ = VocabularyAccount.from_arrays(kept, figures, len(vectorizer.vocabulary_))
-        model.growth = model.account_.growth
-    return model
-
-
-readers[_KIND] = _from_file
+readers[text_model_file.KIND] = partial(text_model_file.restore, TextModel)

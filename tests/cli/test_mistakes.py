@@ -41,7 +41,7 @@ def test_files_that_are_something_else(invoke, tmp_path):
     for name in ("book.xlsx", "notes.txt"):
         assert "save it as CSV" in complaint(invoke("fit", name, code=1))
     (tmp_path / "list.json").write_text('[{"text": "a"}]\n')
-    assert "write one object a line" in complaint(invoke("fit", "list.json", code=1))
+    assert "write one object per line" in complaint(invoke("fit", "list.json", code=1))
     (tmp_path / "text.csv").write_text("Review,Name\na b,c\n")
     text = complaint(invoke("fit", "text.csv", "--text", "review", code=1))
     assert text.endswith("did you mean 'Review'? Name it with --text")
@@ -277,9 +277,9 @@ def test_what_came_is_told_of_numbers_too(invoke, small):
 
 def test_tables_that_cannot_be_read(invoke, tmp_path):
     for text, message in (
-        ('text,label\n"wolf,x\n', "line 2: a quote is opened and never closed; close it"),
+        ('text,label\n"wolf,x\n', "line 2: a quote is opened but never closed; close it"),
         ("text,text\nwolf,x\n", "two columns have the same name, 'text'; rename one of them"),
-        ('text,label\n"wolf"s,x\n', "double quotes within them"),
+        ('text,label\n"wolf"s,x\n', "double the quotes inside them"),
     ):
         (tmp_path / "t.csv").write_text(text)
         assert message in complaint(invoke("fit", "t.csv", code=1))

@@ -33,7 +33,7 @@ def test_doubts_stand_in_the_report_too(invoke, news, tmp_path):  # noqa: F811
     invoke("report", "a.bayou", "-o", "b.html")
     for name in "ab":
         page = (tmp_path / f"{name}.html").read_text()
-        assert "no more than 1 document for 6 topics; longer slices, later documents" in page
+        assert "only 1 document for 6 topics; longer slices, a later start" in page
         assert "The last slice (2124-05-01) is 5,228 slices after the one before" in page
 
 

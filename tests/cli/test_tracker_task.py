@@ -143,7 +143,7 @@ def test_a_stream_without_dates_says_which_flag_names_them(invoke, begun, lines)
     invoke(*how, "u")
     Path("rest.jsonl").write_text("".join(lines[90:190]) + "\n".join(without[:60]) + "\n")
     said = invoke(*how, "u", "--time", "when", code=1).stderr
-    assert "begun with other settings (columns)" in said
+    assert "started with other settings (columns)" in said
     said = invoke(*how, "u").stderr
     assert "60 documents without a date took the time of the previous document" in said
     tracker = bayou.load("u/model.bayou").estimator_

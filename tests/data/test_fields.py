@@ -19,7 +19,7 @@ DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
 @pytest.mark.parametrize(
     ("beside", "why"),
     [
-        ({"vocabulary": ["a"]}, "vocabulary has 1 terms, the counts 3"),
+        ({"vocabulary": ["a"]}, "vocabulary has 1 terms, but the counts have 3"),
         ({"vocabulary": ["a", "a", "b"]}, "distinct"),
         ({"labels": ["x"]}, "labels: 1 entries for 3 documents"),
         ({"labels": "xyz"}, "one entry per document"),
@@ -49,14 +49,26 @@ DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
         ({"times": ["2020", "5/6/2020", "2021"]}, "document 1: '5/6/2020' is not a time"),
         (
             {"times": ["2020", "5.6.20 07:00", "2021"]},
-            "is not a time: some write the day first",
+            "is not a time: day and month are ambiguous",
         ),
-        ({"times": ["2020", 98, "2021"]}, "document 1: 98 is not a time: a number so small"),
-        ({"times": ["2020", "36526.0", "2021"]}, "'36526.0' is not a time: a number so small"),
-        ({"times": ["2020", "36526.5", "2021"]}, "'36526.5' is not a time: a number so small"),
-        ({"times": ["2020", 202005, "2021"]}, "202005 is not a time: a number so small"),
-        ({"times": ["2020", -1, "2021"]}, "-1 is not a time: a number so small"),
-        ({"times": ["2020", "0", "2021"]}, "'0' is not a time: a number so small"),
+        (
+            {"times": ["2020", 98, "2021"]},
+            "document 1: 98 is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", "36526.0", "2021"]},
+            "'36526.0' is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", "36526.5", "2021"]},
+            "'36526.5' is not a time: as seconds such a small number",
+        ),
+        (
+            {"times": ["2020", 202005, "2021"]},
+            "202005 is not a time: as seconds such a small number",
+        ),
+        ({"times": ["2020", -1, "2021"]}, "-1 is not a time: as seconds such a small number"),
+        ({"times": ["2020", "0", "2021"]}, "'0' is not a time: as seconds such a small number"),
         ({"times": ["2020", "6 Ju 2020", "2021"]}, "'6 Ju 2020' is not a time; write"),
         ({"times": ["2020", "31 February 2020", "2021"]}, "is not a time; write"),
         ({"times": ["2020", "2020-05/06", "2021"]}, "document 1: '2020-05/06' is not a time"),

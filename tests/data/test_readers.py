@@ -43,7 +43,7 @@ _FIELD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "tsv"])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(_FIELD, _FIELD), min_size=1, max_size=5), packed=st.booleans())
 def test_any_text_survives(tmp_path, format, rows, packed):
     records = [{"text": text, "note": note} for text, note in rows]

@@ -29,7 +29,7 @@ from bayou.data import DataError, iter_records, read
         ("f.jsonl", b"\n\n", "no records"),
         ("f.jsonl", b'{"text": "a"}\n{"text": \n', "f.jsonl, line 2: not valid JSON"),
         ("f.jsonl", b'{"text": "a"}\n[1]\n', "line 2: expected a JSON object"),
-        ("f.jsonl", b'{"text": 3}\n', "line 1: 'text' is not text but 3"),
+        ("f.jsonl", b'{"text": 3}\n', "line 1: field 'text' must be text, got 3"),
         ("f.jsonl", b'{"txt": "a"}\n', r"line 1: no field 'text' \(there are: txt\)"),
         ("f.jsonl", b"[" * 100_000, "line 1: not valid JSON"),
         ("f.jsonl", b'{"a":' + b"1" * 5000 + b"}", "line 1: not valid JSON"),
@@ -40,8 +40,8 @@ from bayou.data import DataError, iter_records, read
         ("f.jsonl", b'{"text": "a", "date": []}\n', r"line 1: \[\] is not a time"),
         ("f.jsonl", b'{"text": "a", "labels": [[1]]}\n', "labels of document 0"),
         ("f.csv", b"text,text\na,b\n", "line 1: two columns have the same name"),
-        ("f.csv", b"text,label\na\n", "line 2: 1 fields, but 2 columns"),
-        ("f.csv", b'text\n"unclosed\n', "line 2: a quote is opened and never closed"),
+        ("f.csv", b"text,label\na\n", "line 2: 1 fields, but the header names 2 columns"),
+        ("f.csv", b'text\n"unclosed\n', "line 2: a quote is opened but never closed"),
         ("f.csv", b'text\n"a"b\n', "line 2: "),
         ("f.csv", b"text\n", "no records"),
         ("f.csv", b"text\na\n\xff\n", "line 3: not valid UTF-8"),
@@ -53,24 +53,24 @@ from bayou.data import DataError, iter_records, read
         ("f.svm", b"0 1:nan\n", "line 1: count 'nan'"),
         ("f.svm", b"0 1:-1\n", "line 1: count '-1'"),
         ("f.svm", b"0 1:1e999\n", "line 1: count '1e999'"),
-        ("f.svm", b"0 9999999999:1\n", "line 1: term '9999999999' is over"),
-        ("f.svm", b"0 " + b"9" * 5000 + b":1\n", "line 1: term '9+' is over"),
+        ("f.svm", b"0 9999999999:1\n", "line 1: term '9999999999' is larger than"),
+        ("f.svm", b"0 " + b"9" * 5000 + b":1\n", "line 1: term '9+' is larger than"),
         ("f.svm", b",0 1:2\n", "line 1: label ''"),
         ("f.svm", b"0, 1:2\n", "line 1: label ''"),
         ("f.svm", b"0 1:2:3\n", "line 1: count '2:3'"),
         ("f.svm", b"0 1_0:2\n", "line 1: term '1_0'"),
         ("f.svm", b"# only a comment\n", "no documents"),
-        ("docword.f.txt", b"1\n1\n", "header of three numbers is cut short"),
+        ("docword.f.txt", b"1\n1\n", "three lines with one number each; it is truncated"),
         ("docword.f.txt", b"1\nx\n1\n", "line 2: size 'x'"),
-        ("docword.f.txt", b"1\n1\n2\n1 1 1\n", "2 entries announced, 1 found"),
+        ("docword.f.txt", b"1\n1\n2\n1 1 1\n", "header announces 2 entries, the file has 1"),
         ("docword.f.txt", b"1\n1\n1\n2 1 1\n", "line 4: document 2 is not in 1 .. 1"),
         ("docword.f.txt", b"1\n1\n1\n1 0 1\n", "line 4: term 0 is not in 1 .. 1"),
         ("docword.f.txt", b"1\n1\n1\n1 1\n", "line 4: expected three numbers"),
         ("docword.f.txt", b"1\n1\n1\n1 1 x\n", "line 4: count 'x'"),
-        ("docword.f.txt", b"2000000000\n1\n1\n1 1 1\n", "2000000000 documents announced"),
+        ("docword.f.txt", b"2000000000\n1\n1\n1 1 1\n", "header announces 2000000000 documents"),
         ("f.parquet", b"PAR1 nonsense PAR1", "not a valid Parquet file"),
         ("f.jsonl.gz", b"plain text", "not gzip data"),
-        ("f.dat", b"x", "does not tell the format"),
+        ("f.dat", b"x", "cannot infer the format from the name"),
     ],
 )
 def test_refused_files(tmp_path, name, raw, why):
@@ -88,7 +88,7 @@ def test_other_refusals(tmp_path, monkeypatch):
         read(tmp_path)
     with pytest.raises(DataError, match="is a folder"):
         read(tmp_path, format="csv")
-    with pytest.raises(DataError, match="standard input must be given"):
+    with pytest.raises(DataError, match="standard input has no name"):
         read("-")
     path = write(tmp_path / "f.svm", b"0 1:1\n")
     with pytest.raises(DataError, match="not a folder"):

@@ -222,7 +222,7 @@ def test_a_table_of_one_column_is_that_column(frame):
         (pd.DataFrame(), "0 columns"),
         (np.array([["a", "b"]]), r"array of shape \(1, 2\)"),
         (np.array("a text"), r"array of shape \(\)"),
-        ({"a": "a cat"}, "got a dict; give its values"),
+        ({"a": "a cat"}, "got a dict; pass its values"),
         ({"a cat", "a dog"}, "got a set, which has no order"),
         ("a cat", "got str; put a single text in a list"),
         (7, "got int"),

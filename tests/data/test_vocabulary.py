@@ -56,7 +56,7 @@ def test_refusals(terms, why):
 
 
 def test_an_unknown_term():
-    with pytest.raises(DataError, match="'x' is not one of the 1 terms"):
+    with pytest.raises(DataError, match="'x' is not among the 1 terms"):
         Vocabulary(["a"]).index("x")
 
 

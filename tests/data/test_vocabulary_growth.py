@@ -17,11 +17,11 @@ def follow(growth, terms, documents, cuts=()):
     )
     at, ends = 0, sorted({*cuts, len(documents)})
     while at < len(documents):
-        n = min(account.room, next(end for end in ends if end > at) - at)
+        n = min(account.n_until_revision, next(end for end in ends if end > at) - at)
         some = documents[at : at + n]
         known = [names.index(w) for doc in some for w in doc if w in names]
         strange = [w for doc in some for w in doc if w not in names]
-        account.saw(n, np.array(known, np.int64), strange)
+        account.add_documents(n, np.array(known, np.int64), strange)
         revision = account.revise(names, 0.5)
         if revision is not None:
             names = revise_vocabulary(names, revision)
@@ -33,7 +33,7 @@ def follow(growth, terms, documents, cuts=()):
 def state(account):
     return (
         account.evidence.tolist(),
-        dict(sorted(account.strangers.items())),
+        dict(sorted(account.unknown_words.items())),
         {k: v for k, v in account.figures().items() if k != "growth"},
     )
 
@@ -45,7 +45,7 @@ def test_a_word_waits_for_its_evidence():
     assert account.candidates(5) == [("new", 2)]
     names, account = follow(growth, ["old"], [{"old"}, {"new"}, {"new"}, {"old"}] * 2)
     assert names.terms == ("old", "new")
-    assert (account.n_added, account.n_dropped, account.strangers) == (1, 0, {})
+    assert (account.n_added, account.n_dropped, account.unknown_words) == (1, 0, {})
     assert account.evidence.tolist() == [7, 4]
 
 
@@ -54,7 +54,7 @@ def test_a_word_of_too_many_documents_stays_out():
     documents = [{"the", "old"}, {"the", "rare"}, {"the", "rare"}, {"the"}] * 2
     names, account = follow(growth, ["old"], documents)
     assert names.terms == ("old", "rare")
-    assert account.strangers == {"the": 8}
+    assert account.unknown_words == {"the": 8}
 
 
 def test_dead_words_lose_their_columns_after_as_long_as_it_takes_to_halve_them_away():
@@ -76,7 +76,7 @@ def test_at_the_cap_a_column_goes_to_twice_the_evidence_and_its_owner_is_remembe
     assert names.terms == ("a", "b")
     names, account = follow(growth, ["a", "b"], weak + [{"b"}, {"c"}, {"c"}, set()] * 3)
     assert names.terms == ("b", "c")
-    assert account.strangers == {"a": 3}
+    assert account.unknown_words == {"a": 3}
     assert (account.n_added, account.n_dropped) == (1, 1)
 
 
@@ -85,7 +85,7 @@ def test_a_stream_of_ever_new_words_takes_no_more_memory_than_it_may():
     documents = [{f"w{i}", f"w{i // 2}", f"w{i // 7}", "steady"} for i in range(1000)]
     names, account = follow(growth, ["steady"], documents)
     assert len(names) <= 20
-    assert len(account.strangers) <= 40
+    assert len(account.unknown_words) <= 40
     assert account.n_added > 100
     assert account.n_dropped == account.n_added + 1 - len(names)
 
@@ -96,7 +96,7 @@ def test_one_column_is_always_left():
     assert names.terms == ("gone",)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     documents=st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=60),
     cuts=st.lists(st.integers(1, 60), max_size=8),

@@ -152,9 +152,9 @@ def test_counts_without_labels_or_split(folder):
         ({"name": "parts"}, "holds several corpora; load one of 'parts/one', 'parts/two'"),
         ({"name": 3}, "must be a string, got 3"),
         ({"name": "texts", "split": "tset"}, "parts are 'dev', 'test', 'train' and 'all'"),
-        ({"name": "parts/one", "split": "train"}, 'it has no split: use "all"'),
+        ({"name": "parts/one", "split": "train"}, 'it has no split; use "all"'),
         ({"name": "counts", "split": "dev"}, "its parts are 'test', 'train' and 'all'"),
-        ({"name": "uci", "split": "train"}, 'it has no split: use "all"'),
+        ({"name": "uci", "split": "train"}, 'it has no split; use "all"'),
         ({"name": "counts", "label": "x"}, "holds counts, not texts"),
         ({"name": "counts", "vectorizer": Vectorizer()}, "holds counts, not texts"),
         ({"name": "real"}, "'real' cannot be read as counts of terms: .* line 1: count '-0.25'"),
@@ -179,10 +179,10 @@ def test_refused_files(folder):
     with pytest.raises(DataError, match=r"test.meta.tsv.gz: 1 lines for 2 documents"):
         load_corpus("counts", folder=folder, split="test")
     (folder / "counts" / "labels.txt.gz").unlink()
-    with pytest.raises(DataError, match=r"no labels.txt beside"):
+    with pytest.raises(DataError, match=r"no labels.txt next to"):
         load_corpus("counts", folder=folder)
     (folder / "uci" / "vocab.zoo.txt.gz").unlink()
-    with pytest.raises(DataError, match=r"no vocab.zoo.txt beside"):
+    with pytest.raises(DataError, match=r"no vocab.zoo.txt next to"):
         load_corpus("uci", folder=folder)
     _write(folder / "bad" / "bad.jsonl", "{")
     with pytest.raises(DataError, match=r"bad.jsonl, line 1: not valid JSON"):

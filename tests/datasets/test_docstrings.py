@@ -215,7 +215,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 def test_no_sources_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docstrings, "iter_libraries", lambda: iter([]))
-    with pytest.raises(DataError, match="installed without sources"):
+    with pytest.raises(DataError, match="Python installation that includes source files"):
         load_docstrings(cache=False)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from tests.reference.draws import alias_masses
@@ -23,7 +23,6 @@ def build(weights, dtype=np.float64):
     return prob, alias, total
 
 
-@settings(deadline=None)  # the first call compiles
 @given(WEIGHTS)
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-14), (np.float32, 1e-6)])
 def test_masses_are_the_weights(dtype, error, weights):

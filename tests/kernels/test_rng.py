@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from tests.reference import draws
@@ -41,7 +41,6 @@ def keyed(*words):
     return int(rng.key(*(np.uint64(word) for word in words)))
 
 
-@settings(deadline=None)  # the first call compiles
 @given(WORDS)
 def test_mix_is_the_published_function_and_a_bijection(x):
     assert mixed(x) == draws.mix(x)
@@ -115,7 +114,6 @@ def test_the_ith_number_is_reached_without_those_before_it():
     np.testing.assert_array_equal([rng.unit(place) for place in places], expected)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 200), WORDS)
 def test_shuffled_is_a_permutation(n, k):
     assert sorted(rng.permutation(n, np.uint64(k)).tolist()) == list(range(n))

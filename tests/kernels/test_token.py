@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import lda
 
@@ -50,7 +50,6 @@ def test_shift_moves_one_token_in_all_three_counts():
 WEIGHTS = st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 1e3)), min_size=1, max_size=70)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(WEIGHTS.filter(any), st.floats(0, 1))
 def test_pick_is_where_the_running_sum_passes_the_target(weights, u):
     """Blocks of topics are skipped by their sums; the answer is that of the plain running sum."""

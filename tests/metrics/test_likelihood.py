@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
@@ -35,7 +35,6 @@ def X(rng):
     return rng.poisson(1.5, size=(12, 8))
 
 
-@settings(deadline=None)
 @given(COUNTS, st.integers(0, 100))
 def test_halves_add_up_and_are_equal(X, seed):
     observed, scored = completion_halves(X, seed)

@@ -54,7 +54,7 @@ def test_what_cannot_be_compared_is_refused():
     a = mixture()
     with pytest.raises(ValueError, match="must agree"):
         recovery_error(a, mixture(3, 6))
-    with pytest.raises(ValueError, match="a weight for each row"):
+    with pytest.raises(ValueError, match="one weight per row"):
         recovery_error(a, ([1.0], a[1]))
     with pytest.raises(ValueError, match="one answer more"):
         moment_regret([a], [0], [a])

@@ -37,7 +37,7 @@ def near_four(model):
 def test_planted_topics_are_found_and_counted(planted, fitted):
     corpus, topics = planted
     low, high = fitted.n_topics_interval(level=0.9)
-    assert 4 <= low <= high <= 15
+    assert 4 <= low <= high <= 20  # 8 to 13 over seeds
     assert near_four(fitted)
     distance = 0.5 * np.abs(topics[:, None] - fitted.components_[None]).sum(axis=2)
     rows, columns = linear_sum_assignment(distance)
@@ -67,7 +67,12 @@ def test_the_samplers_agree(planted, fitted, sampler):
 
 def test_a_discount_keeps_the_large_topics(planted):
     model = HDP(n_sweeps=200, beta=0.5, discount=0.3, n_topics=8, random_state=0).fit(planted[0])
-    assert model.posterior_.topic_tokens[:4].sum() > 0.9 * planted[0].n_tokens
+    blocks = model.components_.reshape(-1, 4, 10).sum(axis=2)  # topics x planted topics
+    there = planted[0].term_counts().reshape(4, 10).sum(axis=1)
+    for k in range(4):  # it may be cut into several, and what is left over may be mixed
+        own = model.posterior_.topic_tokens[blocks[:, k] > 0.8]
+        assert 0.5 * there[k] < own.sum() < 1.2 * there[k]
+        assert own[0] > 0.25 * there[k]
     assert model.n_topics_ >= 4
 
 

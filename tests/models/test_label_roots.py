@@ -8,7 +8,9 @@ import pytest
 from scipy.sparse import csr_array
 from tests.reference import label_stream as twin
 
-from bayou import FastDependencyLDA, LabeledHDP, LabeledLDA, StackedHDP
+from bayou import AuthorTopicModel, FastDependencyLDA, LabeledHDP, LabeledLDA, StackedHDP
+from bayou.data import container
+from bayou.data.errors import ModelFileError
 from bayou.data.synthetic_labels import sample_dependency_lda
 from bayou.inference.labels import assignments, training
 from bayou.metrics.multilabel import micro_auc
@@ -112,3 +114,27 @@ def test_parameters_are_checked(kind, corpus):
         kind(concentration=0.0).fit(corpus)
     with pytest.raises(ValueError, match="n_kept"):
         kind(n_sweeps=3, n_kept=4).fit(corpus)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (LabeledLDA(inference="gibbs", random_state=0), "z"),
+        (LabeledLDA(random_state=0), "share"),
+        (FastDependencyLDA(n_topics=3, **SHORT), "link_z"),
+        (StackedHDP(n_topics=3, **SHORT), "topic_root"),
+        (LabeledHDP(**SHORT), "root"),
+        (AuthorTopicModel(n_topics=3, **SHORT), "author"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
+)
+def test_damaged_checkpoints_are_refused(model, name, corpus, tmp_path):
+    path = tmp_path / "state.bayou"
+    model.set_params(callbacks=lambda _: True).fit(corpus, checkpoint=path)
+    arrays, manifest = container.load(path)
+    for bad in (arrays[f"state.{name}"][..., :-1], arrays[f"state.{name}"].astype(np.float16)):
+        container.save(path, {**arrays, f"state.{name}": bad}, manifest)
+        with pytest.raises(ModelFileError, match=name):
+            model.fit(corpus, checkpoint=path)
+    container.save(path, arrays, manifest)
+    model.set_params(callbacks=None).fit(corpus, checkpoint=path)

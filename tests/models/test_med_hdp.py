@@ -7,6 +7,7 @@ from tests.models.test_online_med_lda import COUNTS, NUMBERS, SEVERAL, TARGETS, 
 
 from bayou import MedHDPClassifier, MedHDPRegressor, ModelFileError, load
 from bayou.data import container
+from bayou.inference.margin.tasks import MarginTask
 from bayou.testing.cases import always_threads, file_bytes, reload, same
 
 SHORT = {"n_topics": 3, "random_state": 0, "n_threads": 1, "n_sweeps": 12, "n_kept": 4}
@@ -115,10 +116,10 @@ def test_it_begins_with_as_many_topics_as_labels():
         ("multi-label", 30, 400, 30), ("multi-label", 3, 400, 20), ("multi-class", 30, 400, 20),
         ("regression", 2, 400, 10), ("multi-label", 90, 50, 50),
     ):  # fmt: skip
-        model = MedHDPClassifier(max_topics=ceiling)
-        p = model._checked_parameters()
-        model._settle(p, kind, n_tasks)
-        assert p.n_topics == many
+        none = np.zeros((0, n_tasks))
+        task = MarginTask(kind, None, none, none, none, None, None, None)
+        model = (MedHDPRegressor if kind == "regression" else MedHDPClassifier)(max_topics=ceiling)
+        assert model.resolve(task).n_topics == many
 
 
 @pytest.mark.parametrize(

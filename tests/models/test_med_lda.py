@@ -75,7 +75,8 @@ def test_labels_are_learned():
     assert (found.sum(axis=1) >= 1).all()  # the best label where none has a positive score
     assert model.predict_labels(X)[0] == model.classes_[found[0] > 0].tolist()
     wanted = np.array([[name in row for name in "abc"] for row in y])
-    assert (found == wanted).mean() > 0.7
+    most = max(wanted.mean(), 1 - wanted.mean())  # that all have a label, or that none has
+    assert (found == wanted).mean() > most + 0.02  # 0.05 to 0.08 more over seeds
 
 
 def test_an_indicator_is_the_same_as_lists():

@@ -277,12 +277,30 @@ def test_damaged_files_are_refused(corpus, tmp_path):
         "state.cell_labels": arrays["state.cell_labels"] + 99,
         "state.left": arrays["state.left"][:, 1:],
         "state.raw": -arrays["state.raw"] - 1,
+        "state.ids": np.zeros_like(arrays["state.ids"]),
+        "state.next_id": np.array(0),
+        "state.left ": arrays["state.left"] + 1,
+        "state.topics": arrays["state.topics"][:, :, :1],
+        "state.sizes": np.zeros((2, 3)),
+        "state.scored": arrays["state.scored"][:1],
+        "pending.indptr": arrays["pending.indptr"] + 1,
+        "pending.terms": arrays["pending.terms"] + 60,
         "pending.label_ids": arrays["pending.label_ids"] + 50,
         "classes.ids": arrays["classes.ids"] + 1,
     }.items():
-        container.save(tmp_path / "bad.bayou", {**arrays, name: value}, manifest)
+        container.save(tmp_path / "bad.bayou", {**arrays, name.strip(): value}, manifest)
         with pytest.raises(ModelFileError):
             bayou.load(tmp_path / "bad.bayou")
+
+
+def test_files_may_hold_pending_documents_only(model, corpus):
+    """Labels of documents that wait have ids and no columns yet."""
+    model.partial_fit(corpus.counts[:5], lists(corpus)[:5])
+    assert (model.state_.n_labels, model.pending_.n_docs) == (0, 5)
+    back = reload(model)
+    assert back.predict_labels(corpus.counts[:5]) == model.predict_labels(corpus.counts[:5])
+    rest = corpus.counts[5:40], lists(corpus)[5:40]
+    assert file_bytes(back.partial_fit(*rest)) == file_bytes(model.partial_fit(*rest))
 
 
 def test_corpora_with_names_are_matched(corpus):

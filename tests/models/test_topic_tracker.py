@@ -552,6 +552,16 @@ def test_a_damaged_file_is_refused(tmp_path, tracked):
         ("courses.share", arrays["courses.share"][:2]),
         ("trail.names", np.zeros(3, np.uint8)),
         ("intake.late", np.zeros((1, 3), np.int64)),
+        ("state.alpha", 0.0 * arrays["state.alpha"]),
+        ("state.memory", -arrays["state.memory"]),
+        ("state.memory", arrays["state.memory"].astype(np.float64)),
+        ("state.n_fixed", np.array(99)),
+        ("state.beta", np.array(0.0)),
+        ("courses.terms", arrays["courses.terms"] + len(arrays["trail.names"])),
+        ("slices.n_docs", arrays["slices.n_docs"].astype(np.float64)),
+        ("intake.arrived", np.array(-1)),
+        ("dropped", np.zeros(3, np.int64)),
+        ("waiting.docs", np.zeros(7, np.int64)),
     ):
         container.save(path, {**arrays, name: bad}, manifest)
         with pytest.raises(ModelFileError):
@@ -559,11 +569,35 @@ def test_a_damaged_file_is_refused(tmp_path, tracked):
 
 
 @pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("indices", lambda a: a + 1000),
+        ("indptr", lambda a: a[::-1].copy()),
+        ("numbers", lambda a: a[1:]),
+        ("data", lambda a: -a),
+        ("ids", lambda a: a[:-1]),
+    ],
+)
+def test_damaged_documents_that_wait_are_refused(tmp_path, name, bad):
+    from bayou.data import container
+
+    path = tmp_path / "model.bayou"
+    model = TopicTracker(n_topics=2, n_sweeps=2, slice_by=30, random_state=0)
+    model.partial_fit(small(40)).save(path)
+    arrays, manifest = container.load(path)
+    assert bayou.load(path).n_waiting_ == 10
+    container.save(path, {**arrays, f"intake.{name}": bad(arrays[f"intake.{name}"])}, manifest)
+    with pytest.raises(ModelFileError):
+        bayou.load(path)
+
+
+@pytest.mark.parametrize(
     ("bad", "what"),
     [
         ({"rho": 1.5}, "rho"), ({"weight": 1.0}, "weight"), ({"late": "ignore"}, "late"),
         ({"slice_by": "fortnight"}, "slice_by"), ({"scale": "phi"}, "scale"),
-        ({"burn_in": 100}, "burn_in"), ({"strength": "strong"}, "strength"), ({"grace": -1}, "grace"),
+        ({"burn_in": 100}, "burn_in"), ({"grace": -1}, "grace"),
+        ({"strength": "strong"}, "strength must be a number or one of 'estimate'"),
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be_meant(bad, what):

@@ -12,7 +12,7 @@ from tests.reference import lda
 
 from bayou.inference.lda import documents
 from bayou.inference.margin import setup
-from bayou.inference.margin.loss import loss_named
+from bayou.inference.margin.loss import loss_by_name
 
 LOSSES = ("hinge", "insensitive", "logistic")
 
@@ -220,7 +220,7 @@ def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
     return setup.MarginChain(
         tokens=tokens, ids=np.arange(n_docs, dtype=np.uint64), rho=np.asarray(rho, np.float32),
         termptr=termptr, at=at, cuts=np.linspace(0, n_docs, n_blocks + 1).astype(np.int64),
-        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=loss_named(loss),
+        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=loss_by_name(loss),
         width=float(width), variance=float(variance),
         prior=setup.MarginPrior(np.asarray(alpha), beta), n_terms=n_terms, light=light, exact=exact,
     )  # fmt: skip

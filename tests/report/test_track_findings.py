@@ -160,7 +160,7 @@ def test_a_small_first_slice_is_doubted_in_the_report(ages, data):
     model = TopicTracker(n_topics=2, slice_by="year", random_state=0)
     model.fit(np.ones((12, 6), int), time=[1950] * 3 + [1951] * 9)
     page = render_track(TrackData.from_tracker(model))
-    assert "which has no more than 3 documents for 2 topics; longer slices" in page
+    assert "which has only 3 documents for 2 topics; longer slices" in page
     assert TrackData.from_tracker(ages).doubts == ()
 
 

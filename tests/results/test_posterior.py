@@ -126,5 +126,5 @@ def test_it_is_read_from_a_batch_model_too(tmp_path):
 
 
 def test_counts_of_other_terms_are_refused():
-    with pytest.raises(DataError, match="the counts have 5 terms, the topics 3"):
+    with pytest.raises(DataError, match="the counts have 5 terms, but the topics have 3"):
         make().transform(csr_array(np.ones((2, 5))))

@@ -38,7 +38,9 @@ def answering(data):
 @pytest.mark.parametrize("data", [b"SSH-2.0-x\r\n", b"", b"HTTP/1.1 x\r\n\r\n"])
 def test_a_server_that_does_not_speak_http(data):
     with answering(data) as port:
-        assert f"127.0.0.1:{port} could not be told" in webhook(f"http://127.0.0.1:{port}/")("{}")
+        assert f"127.0.0.1:{port} could not be reached" in webhook(f"http://127.0.0.1:{port}/")(
+            "{}"
+        )
 
 
 def test_a_server_that_refuses():
@@ -52,9 +54,9 @@ def test_user_and_password_go_to_the_server_and_into_no_message():
     assert b"Authorization: Basic YW5uOnNlQGNyZXQ=\r\n" in HEARD[-1]
     assert HEARD[-1].startswith(b"POST /x HTTP/1.1\r\n")
     said = webhook(f"http://ann:secret@127.0.0.1:{port}/a b")("{}")  # no address has blanks
-    assert said == f"127.0.0.1:{port} could not be told: InvalidURL"
+    assert said == f"127.0.0.1:{port} could not be reached: InvalidURL"
     said = webhook(f"http://ann:secret@127.0.0.1:{port}/x")("{}")  # the server is gone
-    assert said.startswith(f"127.0.0.1:{port} could not be told: ")
+    assert said.startswith(f"127.0.0.1:{port} could not be reached: ")
     assert "secret" not in said
     assert "ann" not in said
 
@@ -71,7 +73,7 @@ def test_user_and_password_go_to_the_server_and_into_no_message():
     ],
 )
 def test_what_is_no_address_is_refused_without_its_password(url):
-    with pytest.raises(ValueError, match="a webhook is an address") as caught:
+    with pytest.raises(ValueError, match="a webhook must be an address") as caught:
         webhook(url)
     assert "secret" not in str(caught.value)
 
@@ -137,7 +139,7 @@ def test_a_server_that_answers_byte_by_byte_is_not_waited_for(monkeypatch):
         said = webhook(f"http://127.0.0.1:{port}/")("{}")
         done.set()
         thread.join()
-    assert said == f"127.0.0.1:{port} took over 0.5 s and is not waited for"
+    assert said == f"127.0.0.1:{port} took over 0.5 s; the request was abandoned"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_a_server_that_answers_byte_by_byte_is_not_waited_for(monkeypatch):
 )
 def test_what_only_a_shell_understands_is_refused_and_shown_to_one(line):
     sign = next(word for word in line.split() if not word.isalnum() and "." not in word)
-    with pytest.raises(ValueError, match="is for a shell, and none is run") as said:
+    with pytest.raises(ValueError, match="is a shell operator, but no shell is run") as said:
         hooks.command(line)
     assert str(said.value).startswith(sign)
     assert str(said.value).endswith(f"sh -c '{line}'")

@@ -244,7 +244,7 @@ def test_recent_names():
 
 def test_one_process_at_a_time(tmp_path, docs):
     first = Journal(tmp_path / "state")
-    with pytest.raises(DataError, match="another process is at work"):
+    with pytest.raises(DataError, match="another process uses"):
         Journal(tmp_path / "state")
     first.close()
     Journal(tmp_path / "state").close()
@@ -254,12 +254,12 @@ def test_a_stream_is_not_mixed_with_another(tmp_path, docs):
     other = tmp_path / "other.jsonl"
     other.write_text(lines(1)[0] + "\n")
     run(tmp_path, Files([docs], ReadSettings()))
-    with pytest.raises(DataError, match=r"begun with other settings \(source "):
+    with pytest.raises(DataError, match=r"started with other settings \(source "):
         run(tmp_path, Files([str(other)], ReadSettings()))
     folder = tmp_path / "else"
     folder.mkdir()
     (folder / "out.jsonl").write_text("mine\n")
-    with pytest.raises(DataError, match="holds rows already"):
+    with pytest.raises(DataError, match="already holds rows"):
         run(folder, Files([docs], ReadSettings()))
     assert (folder / "out.jsonl").read_text() == "mine\n"
 
@@ -267,7 +267,7 @@ def test_a_stream_is_not_mixed_with_another(tmp_path, docs):
 def test_rows_that_are_gone_are_missed(tmp_path, docs):
     run(tmp_path, Files([docs], ReadSettings()))
     (tmp_path / "out.jsonl").write_text("")
-    with pytest.raises(DataError, match="bring it back"):
+    with pytest.raises(DataError, match="restore the file"):
         run(tmp_path, Files([docs], ReadSettings()))
 
 

@@ -24,7 +24,7 @@ def test_numbers_of_threads(monkeypatch):
             resolve_threads(bad)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 60_000), max_size=40),
     begin=st.integers(0, 10**9),

@@ -152,17 +152,63 @@ class _WorksInConstructor(_Sound):
 
 
 class _LeavesOut(_Sound):
-    def _partial(self, corpus, p, *, whole):
-        super()._partial(corpus, p, whole=False)
+    def _learn(self, p, cut, take, *, whole):
+        super()._learn(p, cut, take, whole=False)
+        self.pending_ = self.pending_.none()
+
+
+class _CutsAtCalls(_Sound):
+    """Every call ends a mini-batch, full or not."""
+
+    def partial_fit(self, X, y=None):
+        super().partial_fit(X)
+        self.state_, self.pending_ = self._current(), self.pending_.none()
+        self.n_iter_ = self.state_.step
+        return self
+
+
+class _ForgetsWaiting(_Sound):
+    """Documents that wait are saved, and predictions go without them once a call is made."""
+
+    def transform(self, X):
+        out = super().transform(X)
+        return out if self.calls_ == 1 else np.roll(out, 1, axis=1)
+
+    def partial_fit(self, X, y=None):
+        self.calls_ = getattr(self, "calls_", 0) + 1
+        return super().partial_fit(X)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _UnsafeResume(LDA):
     n_topics: int = 3
+    n_sweeps: int = 8
 
-    def _resumed(self, kind, corpus, saved):
-        state = super()._resumed(kind, corpus, saved)
-        return state if state is None else state._replace(step=state.step + 1)
+    def _fit_fast(self, corpus, p, run, *, final=True):
+        run = _Miscounting(run)
+        return super()._fit_fast(corpus, p, run, final=final)
+
+
+class _Miscounting:
+    """Training that counts a pass twice when it resumes."""
+
+    def __init__(self, run):
+        self.run_, self.each, self.max_time = run, run.each, run.max_time
+
+    def run(self, kind, init, step, **given):
+        fresh = []
+
+        def begin():
+            fresh.append(True)
+            return init()
+
+        def miscount(state):
+            if not fresh:
+                fresh.append(True)
+                state = state._replace(step=state.step + 1)
+            return step(state)
+
+        return self.run_.run(kind, begin, miscount, **given)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -200,4 +246,6 @@ BROKEN = [
     (_WorksInConstructor(), "constructor_stores"),
     (_LeavesOut(batch_size=16), "streams_lose_no_document"),
     (_UnsafeResume(), "resume_equals_uninterrupted"),
+    (_CutsAtCalls(batch_size=16), "cuts_are_irrelevant"),
+    (_ForgetsWaiting(batch_size=16), "cuts_are_irrelevant"),
 ]

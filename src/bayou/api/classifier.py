@@ -1,4 +1,4 @@
-"""Result mixins of classifiers: predictions, probabilities, scores and explanations."""
+"""Result mixin of classifiers: predictions, probabilities, scores and explanations."""
 
 from __future__ import annotations
 
@@ -165,38 +165,6 @@ class Classifier(ClassifierMixin, Base):
         return scoring.explain_scores(
             self.posterior_, self.response_, corpus.counts, self.tf, names
         )
-
-
-class Classifies(ClassifierMixin):
-    """Label lists and accuracy from `predict` and a rule with a kind and classes, without topic weights."""
-
-    if TYPE_CHECKING:
-
-        def _rule(self) -> Any: ...
-        def predict(self, X: Any) -> Any:
-            """Classes or an indicator of labels."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.poor_score = True  # on scikit-learn's blobs, which are not counts
-        return tags
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Classes or labels, in the order of columns."""
-        check_is_fitted(self)
-        return np.asarray(self._rule().classes)
-
-    def predict_labels(self, X: Any) -> list[list[Any]]:
-        """The labels of each document as a list; one entry if documents have one class."""
-        found, multi = self.predict(X), self._rule().kind == "multi-label"
-        return label_lists(found, self.classes_, multi_label=multi)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of documents whose class, or whole set of labels, is right; as in `Classifier`."""
-        found, multi = self.predict(X), self._rule().kind == "multi-label"
-        return accuracy(found, y, X, self.classes_, multi_label=multi, sample_weight=sample_weight)
 
 
 def _pack(model: Any) -> dict[str, NDArray[Any]]:

@@ -210,19 +210,15 @@ class LabelClassifier(ClassifierMixin, Base):
             at = slice(pairs.indptr[d], pairs.indptr[d + 1])
             votes = scores.token_votes(post, pairs, d, found)
             length = max(float(pairs.counts[at].sum()), 1.0)
-            out.append(
-                LabelExplanation(
-                    classes=self.classes_,
-                    terms=tuple(names[v] for v in pairs.terms[at]),
-                    counts=pairs.counts[at].astype(np.float64),
-                    votes=votes,
-                    base=shares[d] - votes.sum(axis=0),
-                    shares=by_topic[at] * pairs.counts[at][:, None] / length,
-                    links=post.member_links(0)[:, : post.n_labels],
-                    prior=post.link_alpha / max(float(post.link_alpha.sum() + length), 1e-300),
-                    n_given=int(n_given[d]),
-                )
-            )
+            one = LabelExplanation(
+                classes=self.classes_, terms=tuple(names[v] for v in pairs.terms[at]),
+                counts=pairs.counts[at].astype(np.float64), votes=votes,
+                base=shares[d] - votes.sum(axis=0),
+                shares=by_topic[at] * pairs.counts[at][:, None] / length,
+                links=post.member_links(0)[:, : post.n_labels], n_given=int(n_given[d]),
+                prior=post.link_alpha / max(float(post.link_alpha.sum() + length), 1e-300),
+            )  # fmt: skip
+            out.append(one)
         return out
 
 

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from bayou.api.open_labels import OpenLabels
     from bayou.api.streaming import Streaming
 
-    class Base(OpenLabels, Streaming, LabelClassifier):
+    class Together(OpenLabels, Streaming, LabelClassifier):
         """The mixins that `LabelStream` is used with."""
 
 else:
-    Base = object
+    Together = object
 
 # The posterior of each model's state. Not an attribute: reading a result must not change a model.
 _POSTERIORS: WeakKeyDictionary[Any, tuple[LabelStreamState, LabelPosterior]] = WeakKeyDictionary()
@@ -71,7 +71,7 @@ class LabelStreamParams:
     kappa: float = param(0.9, ge=0.5, le=1.0)
 
 
-class LabelStream(Base):
+class LabelStream(Together):
     """Learning labels from a stream, and the results so far.
 
     Documents without labels are counted and teach nothing.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from bayou.data.corpus import Corpus
 from bayou.data.counts import is_frame
@@ -47,9 +47,6 @@ class Linear(Base):
     batch_size: int
     cost: float
     fit_intercept: bool
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "pending_")
 
     # -- input -----------------------------------------------------------------------------------
 
@@ -129,13 +126,11 @@ class Linear(Base):
     @property
     def coef_(self) -> F64:
         """Weights, tasks x features."""
-        check_is_fitted(self)
         return pa.predictive_mean(self._current())[: self._n_tasks(), : self.n_features_in_].copy()
 
     @property
     def intercept_(self) -> F64:
         """Weight of the constant feature; zeros if there is none."""
-        check_is_fitted(self)
         constant = pa.predictive_mean(self._current())[: self._n_tasks(), self.n_features_in_ :]
         return np.asarray(constant.sum(axis=1), np.float64)
 

@@ -90,7 +90,9 @@ class Mixture(Base):
         )
         theta, _ = self._infer(observed)
         with Workers(self.n_threads) as workers:
-            value = mixture.predictive(scored, theta, self.posterior_.rows, workers.each)
+            value = mixture.predictive_log_likelihood(
+                scored, theta, self.posterior_.rows, workers.each
+            )
         return float(np.sum(value) / max(scored.n_tokens, 1.0))
 
     def sample(self, X: Any, *, n_samples: int = 10, burn_in: int = 20) -> NDArray[np.float64]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.api import stream_classes
 from bayou.api.params import param
@@ -61,7 +60,6 @@ class OnlineMargin(Base):
     @property
     def posterior_(self) -> Posterior:
         """The topics as they are now, with what the pending documents teach."""
-        check_is_fitted(self)
         with Workers(1) as workers:
             return online_response.posterior(
                 self._current(), self.resolve(), self._names, workers.each
@@ -83,7 +81,7 @@ def fit_labels(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     model.check_params()
     corpus = _read_documents(model, X, reset=True)
     weights = document_weights(sample_weight, corpus.n_docs)
-    signs = stream_classes.read_first(model, y, corpus.n_docs, _labelled(corpus, X))
+    signs = stream_classes.read_first(model, y, corpus.n_docs, _label_source(corpus, X))
     _fit(model, corpus, signs, weights)
 
 
@@ -94,7 +92,7 @@ def stream_labels(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
     if not first:
         online_state.check_state(model.state_, model.resolve())
     corpus = _read_documents(model, X, reset=first)
-    n_docs, own = corpus.n_docs, _labelled(corpus, X)
+    n_docs, own = corpus.n_docs, _label_source(corpus, X)
     weights = document_weights(sample_weight, n_docs, some=False)
     if first:
         signs = stream_classes.read_first(model, y, n_docs, own, classes)
@@ -110,7 +108,7 @@ def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """`fit` of regressors: discard what was learned, then `n_passes` over the documents."""
     model.check_params()
     corpus = _read_documents(model, X, reset=True)
-    targets = check_magnitude(read_targets(y, corpus.n_docs, corpus=_labelled(corpus, X)))
+    targets = check_magnitude(read_targets(y, corpus.n_docs, corpus=_label_source(corpus, X)))
     _fit(model, corpus, targets, document_weights(sample_weight, corpus.n_docs))
 
 
@@ -121,7 +119,7 @@ def stream_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     if not first:
         online_state.check_state(model.state_, model.resolve())
     corpus = _read_documents(model, X, reset=first)
-    own = _labelled(corpus, X)
+    own = _label_source(corpus, X)
     targets = check_magnitude(read_targets(y, corpus.n_docs, corpus=own, partial=True))
     weights = document_weights(sample_weight, corpus.n_docs, some=False)
     if first:
@@ -147,7 +145,7 @@ def _read_documents(model: Any, X: Any, *, reset: bool) -> Corpus:
     return corpus
 
 
-def _labelled(corpus: Corpus, X: Any) -> Corpus | None:
+def _label_source(corpus: Corpus, X: Any) -> Corpus | None:
     """The corpus if its labels or targets may be used: if it was given as one."""
     return corpus if isinstance(X, Corpus) else None
 

@@ -105,6 +105,9 @@ def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) 
     ):
         return
     if isinstance(value, str) and "str" in kinds and rule.choices is not None:
+        if kinds & {"float", "int"} and value not in rule.choices:
+            words = ", ".join(map(repr, rule.choices))
+            raise ValueError(f"{one.name} must be a number or one of {words}; got {value!r:.60}")
         return checks.one_of(one.name, value, rule.choices)
     if "float" in kinds or "int" in kinds:
         check = _check_number if "float" in kinds else _check_whole

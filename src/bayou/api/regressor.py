@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayou.api.scoring import r_squared
+from bayou.api.scoring import r2
 from bayou.data.checks import number
 from bayou.inference.lda.arrays import F32, F64, Each
 from bayou.inference.margin import scoring
@@ -108,7 +108,7 @@ class Regressor(RegressorMixin, Base):
 
         ``y`` may be omitted if X is a corpus with targets. Missing targets (NaN) are left out.
         """
-        return r_squared(self.predict(X), y, X, sample_weight)
+        return r2(self.predict(X), y, X, sample_weight)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Topic proportions of documents; rows sum to one, over all chains together.

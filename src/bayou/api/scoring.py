@@ -77,7 +77,7 @@ def _same_labels(
     return (wanted == found).all(axis=1) & ~unknown, truth.known
 
 
-def r_squared(found: Array, y: Any, X: Any, sample_weight: Any = None) -> float:
+def r2(found: Array, y: Any, X: Any, sample_weight: Any = None) -> float:
     """R² of predictions, averaged over the targets. Missing targets (NaN) are left out.
 
     Parameters

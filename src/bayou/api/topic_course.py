@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from bayou.api.estimator import Saved
 from bayou.inference.margin import growth
@@ -62,13 +61,11 @@ class GrowingTopics(StreamBase):
     @property
     def n_topics_(self) -> int:
         """Current number of topics."""
-        check_is_fitted(self)
         return len(self._current().topic)
 
     @property
     def topic_ids_(self) -> NDArray[np.int64]:
         """Ids of the topics, in their order; later topics have larger ids."""
-        check_is_fitted(self)
         ids: NDArray[np.int64] = self._current().ids
         return ids
 

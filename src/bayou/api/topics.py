@@ -152,7 +152,7 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
             for i, n in enumerate(np.diff(ends).tolist()):
                 seed, each = self.seed_ + i, workers.each
                 counts = fold_in.draw_counts(
-                    topics[i], post.alpha, tokens, ids, seed, n, burn_in, each
+                    topics[i], post.alpha, tokens, ids, seed, (burn_in, n), each
                 )
                 drawn.append(fold_in.draw_proportions(counts, post.alpha, ids, seed, each))
         return np.concatenate(drawn)

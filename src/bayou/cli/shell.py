@@ -167,14 +167,14 @@ def _usage_error(error: Any) -> int:
     path = ctx.command_path if ctx is not None else "bayou"
     text = error.format_message().rstrip(".")
     if "Input should" in text and ctx is not None:
-        text += _given_value(text, ctx.find_root().obj.args)
+        text += _flag_value(text, ctx.find_root().obj.args)
     print_error(
         f"{text} See '{path} --help'" if text.endswith("?") else f"{text}; see '{path} --help'"
     )
     return USAGE
 
 
-def _given_value(text: str, words: Sequence[str]) -> str:
+def _flag_value(text: str, words: Sequence[str]) -> str:
     """The value of the flag that a message names, as the end of the message."""
     for flag in re.findall(r"'(-[\w-]+)'", text):
         for i, word in enumerate(words):

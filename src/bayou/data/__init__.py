@@ -1,4 +1,4 @@
-"""From files, texts and matrices to a checked `Corpus`; and the one file a model is kept in."""
+"""Input data as a checked `Corpus`: readers for files, texts and matrices; the model file format."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayou.data.vocabulary import Vocabulary
     from bayou.data.vocabulary_growth import Growth
 
-_HOMES = {  # the same once more, for when the names are asked for
+_MODULE_OF = {  # the imports above again, for lazy loading
     "BayouError": "bayou.data.errors",
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
@@ -47,9 +47,18 @@ _HOMES = {  # the same once more, for when the names are asked for
     "unpack_strings": "bayou.data.container",
 }
 
-_ROOMS = ("container", "corpus", "errors", "readers", "records", "synthetic", "text", "vocabulary")
+_MODULES = (
+    "container",
+    "corpus",
+    "errors",
+    "readers",
+    "records",
+    "synthetic",
+    "text",
+    "vocabulary",
+)
 
-__getattr__, __dir__ = lazy.attributes(__name__, _HOMES, _ROOMS)
+__getattr__, __dir__ = lazy.attributes(__name__, _MODULE_OF, _MODULES)
 
 __all__ = [
     "ENGLISH_STOP_WORDS",

@@ -1,4 +1,4 @@
-"""Slices of time: by a number of documents, or by the calendar."""
+"""Time slices: a number of documents, or a calendar unit."""
 
 import re
 from typing import Any, NamedTuple
@@ -14,23 +14,23 @@ Times = npt.NDArray[np.datetime64]
 UNITS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 _WIDTH = re.compile(r"\s*(?:(\d+)\s+)?(day|week|month|quarter|year)s?\s*", re.ASCII)
 _MONDAY = 3  # days from Monday to 1 January 1970, a Thursday
-NEVER = np.iinfo(np.int64).min  # what NaT is as a whole number
+NEVER = np.iinfo(np.int64).min  # NaT as an integer
 
 
 class Width(NamedTuple):
-    """How long a slice is: so many documents, or so many days, weeks, months, quarters or years."""
+    """The length of a slice: N documents, or N days, weeks, months, quarters or years."""
 
-    unit: str  # "docs", "D", "W", "M", "Q" or "Y"; "call" for one slice a call
+    unit: str  # "docs", "D", "W", "M", "Q" or "Y"; "call" for one slice per call
     step: int = 1
 
     @property
     def is_dated(self) -> bool:
-        """Whether the calendar cuts."""
+        """Whether slices are calendar units."""
         return self.unit not in ("docs", "call")
 
 
 def parse_width(slice_by: Any) -> Width:
-    """What a slice is, from None, a whole number or words such as "week" and "5 years".
+    """Parse the length of a slice: None, a whole number, or words such as "week" and "5 years".
 
     Examples
     --------
@@ -54,7 +54,7 @@ def parse_width(slice_by: Any) -> Width:
 def slice_numbers(times: Times, width: Width) -> Ints:
     """The number of the calendar slice of each time; weeks begin on Monday.
 
-    Several years, quarters or months a slice are counted from the year 0, so that decades begin in 1790, ...
+    Slices of several years, quarters or months are counted from the year 0, so decades begin in 1790, ...
 
     Examples
     --------
@@ -73,17 +73,17 @@ def slice_numbers(times: Times, width: Width) -> Ints:
 
 
 def _of_numpy(width: Width) -> tuple[str, int]:
-    """Years, or months, as numpy has them; it has no quarters."""
+    """The width in years or months; numpy has no quarters."""
     return ("M", 3 * width.step) if width.unit == "Q" else width
 
 
 def _origin(unit: str) -> int:
-    """Years, or months, from the year 0 to 1970."""
+    """Number of years, or months, from the year 0 to 1970."""
     return 1970 if unit == "Y" else 1970 * 12
 
 
 def slice_start(number: int, width: Width) -> np.datetime64:
-    """The first moment of a calendar slice."""
+    """The start time of a calendar slice."""
     if width.unit in "DW":
         day = number * 7 * width.step - _MONDAY if width.unit == "W" else number * width.step
         first = np.array([day]).astype("datetime64[D]")
@@ -94,9 +94,9 @@ def slice_start(number: int, width: Width) -> np.datetime64:
 
 
 def slice_name(start: int, end: int, width: Width, number: int) -> str:
-    """What a slice is called: its date, or its number where it has none.
+    """The name of a slice: its date, or its number if it has no date.
 
-    ``start`` and ``end`` (the first moment after it) are microseconds since 1970, `NEVER` for none.
+    ``start`` and ``end`` (exclusive) are microseconds since 1970, `NEVER` for none.
 
     Examples
     --------
@@ -122,10 +122,9 @@ def _name(moment: np.datetime64, unit: str) -> str:
 
 
 def years_of(start: int, end: int) -> range:
-    """Years that documents of a slice speak of as their own: its years, one before and one after.
+    """The years that documents of a slice mention as current: its own years, one before and one after.
 
-    ``start`` and ``end`` (the first moment after it) are microseconds since 1970; a slice without dates has
-    no years.
+    ``start`` and ``end`` (exclusive) are microseconds since 1970. A slice without dates has no years.
 
     Examples
     --------
@@ -140,9 +139,9 @@ def years_of(start: int, end: int) -> range:
 
 
 def fill_missing_times(times: Times, before: np.datetime64) -> Times:
-    """Times in which a missing one is that of the document before it; leading ones take the first known.
+    """Replace a missing time by the time of the previous document; leading ones take the first known.
 
-    ``before`` is the last time known from earlier documents, NaT for none.
+    ``before`` is the last known time of earlier documents, NaT for none.
     """
     missing = np.isnat(times)
     if not missing.any():

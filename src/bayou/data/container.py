@@ -1,10 +1,10 @@
-"""The model file: named arrays and a JSON manifest, in one file that runs nothing when read.
+"""The model file: named arrays and a JSON manifest in one file. Reading it executes nothing.
 
 The file is valid safetensors: eight bytes of header length, a JSON header, the arrays. In the
 header, ``__metadata__`` holds ``format`` ("bayou"), ``format_version``, ``manifest`` (JSON, as a
 string) and ``sha256``: the digest of the whole file with those 64 digits replaced by zeros. Equal
-contents give equal bytes. A file is believed only after every size was checked against the size of
-the file, and returned only after the digest was.
+contents give equal bytes. The reader checks every size against the size of the file before it
+allocates memory, and checks the digest before it returns anything.
 """
 
 import contextlib
@@ -33,10 +33,10 @@ def save(
     arrays: Mapping[str, npt.NDArray[Any]],
     manifest: Mapping[str, Any],
 ) -> None:
-    """Write arrays and a manifest to one file, wholly or not at all.
+    """Write arrays and a manifest to one file, completely or not at all.
 
-    Whatever fails on the way (a full disk, an interrupt), a file that was at `path` before stays as
-    it was and nothing is left beside it.
+    If writing fails (a full disk, an interrupt), an existing file at `path` is unchanged and no
+    temporary file is left.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def save(
     arrays : mapping of str to array
         Booleans, integers or floating-point numbers of any shape.
     manifest : mapping
-        Anything JSON can hold, with string keys.
+        Any JSON object with string keys.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def save(
     head = encode_header(header._replace(digest=digest.hexdigest()))
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise ModelFileError(f"{target} is a folder; a model is saved to a file")
+        raise ModelFileError(f"{target} is a folder; give the name of a file to save the model to")
     replace_file(target, [head, *data])
 
 
@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], dic
     ModelFileError
         The file is damaged, not a model file, or from a newer bayou.
     OSError
-        There is no such file, or it may not be read.
+        The file does not exist or cannot be read.
     """
     with _open(path) as file, _naming(path):
         header = _read_header(file)
@@ -96,22 +96,22 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray[Any]], dic
             _read_into(file, raw)
             digest.update(raw.data)
             if entry.dtype == "BOOL" and raw.size and raw.max() > 1:
-                raise DamagedFileError(f"array {entry.name!r} holds bytes that are no truth values")
+                raise DamagedFileError(f"array {entry.name!r} holds bytes other than 0 and 1")
             arrays[entry.name] = array
         _check_digest(digest.hexdigest(), header)
-        # the layout is by item size; callers see names in order
+        # arrays are stored by item size; callers get them sorted by name
         ordered = {name: arrays[name] for name in sorted(arrays)}
         return ordered, parse_json(header.manifest, "manifest")
 
 
 def peek(path: str | os.PathLike[str], *, verify: bool = False) -> dict[str, Any]:
-    """Read the manifest alone.
+    """Read only the manifest.
 
     Parameters
     ----------
     path : path
     verify : bool
-        Also read the rest of the file (without keeping it) and check the digest.
+        Also read the arrays (without keeping them) and check the digest.
     """
     with _open(path) as file, _naming(path):
         header = _read_header(file)
@@ -145,7 +145,9 @@ def unpack_strings(packed: npt.NDArray[np.uint8]) -> list[str]:
     except (ValueError, TypeError, RecursionError):
         strings = None
     if not isinstance(strings, list) or not all(isinstance(s, str) for s in strings):
-        raise ModelFileError("an array that should hold a list of strings does not")
+        raise ModelFileError(
+            "an array of the model file does not hold a list of strings, as expected"
+        )
     return strings
 
 
@@ -165,7 +167,7 @@ def _bytes(array: npt.NDArray[Any]) -> memoryview:
 
 @contextlib.contextmanager
 def _open(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    # looked at before it is opened: opening a pipe would wait for a writer
+    # checked before opening: opening a pipe would wait for a writer
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{os.fspath(path)} is not a regular file")
     with open(path, "rb") as file:
@@ -186,10 +188,10 @@ def _read_header(file: BinaryIO) -> Header:
         raise DamagedFileError(f"not a bayou model file: it has only {size} bytes")
     length = int.from_bytes(file.read(8), "little")
     if length > MAX_HEADER:
-        raise DamagedFileError("not a bayou model file: it does not begin like one")
+        raise DamagedFileError("not a bayou model file: its first bytes are not a header length")
     if length > size - 8:
         raise DamagedFileError(
-            f"not a bayou model file, or one that was cut off: its header would end at byte {length + 8}, "
+            f"not a bayou model file, or a truncated one: its header would end at byte {length + 8}, "
             f"the file has {size}"
         )
     raw = file.read(length)
@@ -213,6 +215,6 @@ def _read_into(file: BinaryIO, raw: npt.NDArray[np.uint8]) -> None:
 def _check_digest(found: str, header: Header) -> None:
     if found != header.digest:
         raise DamagedFileError(
-            "the contents do not agree with their digest: the file was damaged or changed "
+            "the contents do not match their SHA-256 digest: the file was damaged or changed "
             "after it was written; restore it from a copy or save the model again"
         )

@@ -1,6 +1,5 @@
-"""A collection of documents: counts, and what is known beside them."""
+"""A collection of documents: counts of terms, labels, targets, times and ids."""
 
-import warnings
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -10,39 +9,36 @@ import numpy as np
 import numpy.typing as npt
 
 from bayou.data.counting import count_tokens
-from bayou.data.counts import CSR, as_counts, take_rows
-from bayou.data.errors import DataError, FractionalCountsWarning
+from bayou.data.counts import CSR, as_counts, round_counts, sum_groups, take_rows
+from bayou.data.errors import DataError
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets
 from bayou.data.text import Vectorizer
 from bayou.data.times import as_times
 from bayou.data.token_pattern import TOKEN_PATTERN
-from bayou.data.vocabulary import Vocabulary
-
-_MAX_COUNT = 2**31  # of one term in one document; more is a mistake in the data
+from bayou.data.vocabulary import Vocabulary, as_vocabulary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Corpus:
     """Documents as counts of terms, with optional labels, targets, times and identifiers.
 
-    Everything is checked when the corpus is made, so nothing behind it checks again. Empty
-    documents are legal. Counts may be fractional: they are kept as they are, as weights. Samplers
-    need whole tokens and get them from `tokens`, which rounds half to even and warns once with
-    `FractionalCountsWarning`.
+    The constructor checks all data, so later code need not. Documents may be empty. Counts may
+    be fractional and are then kept as weights. Samplers need whole tokens and use `tokens`, which
+    rounds half to even and warns once with `FractionalCountsWarning`.
 
     Parameters
     ----------
     counts : matrix, documents by terms
-        Any form that `from_matrix` takes; stored as csr_array with float32 data, sorted
+        Any form that `from_matrix` accepts; stored as csr_array with float32 data, sorted
         distinct indices and no stored zeros.
     vocabulary : Vocabulary or iterable of str, optional
-        The name of each column; taken from the columns of a data frame when left out.
+        The name of each column. Default: the column names of a data frame.
     labels : class vector, list of label lists or indicator matrix, optional
-        Stored as csr_array of int8, documents by labels. An empty string is no label. A nested
-        *list* is a list of label lists; a two-dimensional array, sparse matrix or frame is an
-        indicator.
+        Stored as csr_array of int8, documents by labels. An empty string means no label. A
+        nested *list* is a list of label lists; a two-dimensional array, sparse matrix or frame is
+        an indicator.
     label_names : iterable of str, optional
-        The name of each label. Whole-number labels are then positions in it.
+        The name of each label. Whole-number labels are then positions in this list.
     targets : array (n_docs,) or (n_docs, t), optional
         Finite numbers to predict.
     times : iterable, optional
@@ -69,12 +65,12 @@ class Corpus:
     def __post_init__(self) -> None:
         counts, columns = as_counts(self.counts)
         n_docs, n_terms = counts.shape
-        names = columns if self.vocabulary is None else self.vocabulary
-        if names is not None and not isinstance(names, Vocabulary):
-            names = Vocabulary(names)
+        names = as_vocabulary(columns if self.vocabulary is None else self.vocabulary)
         if names is not None and len(names) != n_terms:
-            raise DataError(f"the vocabulary has {len(names)} terms, the counts {n_terms} columns")
-        put = object.__setattr__  # the dataclass is frozen for everyone else
+            raise DataError(
+                f"the vocabulary has {len(names)} terms, but the counts have {n_terms} columns"
+            )
+        put = object.__setattr__  # the dataclass is frozen
         put(self, "counts", counts)
         put(self, "vocabulary", names)
         if self.labels is not None:
@@ -82,7 +78,9 @@ class Corpus:
             put(self, "labels", labels)
             put(self, "label_names", label_names)
         elif self.label_names is not None:
-            raise DataError(f"{len(as_names(self.label_names))} label names came without labels")
+            raise DataError(
+                f"{len(as_names(self.label_names))} label names were given without labels"
+            )
         if self.targets is not None:
             put(self, "targets", as_targets(self.targets, n_docs))
         if self.times is not None:
@@ -102,12 +100,12 @@ class Corpus:
         times: Any = None,
         ids: Any = None,
     ) -> "Corpus":
-        """Make a corpus from a matrix of counts, documents by terms.
+        """Create a corpus from a matrix of counts, documents by terms.
 
         Parameters
         ----------
         X : scipy sparse matrix or array, ndarray, nested list, pandas or polars frame
-            The columns of a frame name the terms unless `vocabulary` is given.
+            The column names of a frame are the terms, unless `vocabulary` is given.
         vocabulary, labels, label_names, targets, times, ids
             As in `Corpus`.
 
@@ -116,9 +114,9 @@ class Corpus:
         >>> Corpus.from_matrix([[2, 0], [0, 0]], targets=[0.5, 1.5])
         Corpus(2 documents, 2 terms, 2 tokens, targets)
         """
-        beside: dict[str, Any] = {"label_names": label_names, "targets": targets, "times": times}
-        beside |= {"vocabulary": vocabulary, "labels": labels, "ids": ids}
-        return cls(counts=X, **beside)
+        fields: dict[str, Any] = {"label_names": label_names, "targets": targets, "times": times}
+        fields |= {"vocabulary": vocabulary, "labels": labels, "ids": ids}
+        return cls(counts=X, **fields)
 
     @classmethod
     def from_tokens(
@@ -128,18 +126,19 @@ class Corpus:
         vocabulary: Iterable[str] | None = None,
         min_df: float = 1,
         max_df: float = 1.0,
-        **beside: Any,
+        **fields: Any,
     ) -> "Corpus":
-        """Make a corpus from lists of tokens.
+        """Create a corpus from lists of tokens.
 
         Parameters
         ----------
         documents : iterable of token lists
         vocabulary : iterable of str, optional
-            The terms to count; others are dropped. Otherwise all terms, alphabetically.
+            The terms to count; other terms are dropped. Default: all terms, in alphabetical order.
         min_df, max_df : int or float
-            Keep terms in at least / at most so many documents (``int``) or such a share.
-        **beside
+            Drop terms in fewer than `min_df` or more than `max_df` documents: a number of
+            documents (``int``) or a fraction (``float``).
+        **fields
             labels, label_names, targets, times, ids, as in `Corpus`.
 
         Examples
@@ -147,10 +146,9 @@ class Corpus:
         >>> Corpus.from_tokens([["a", "b"], ["b"]], min_df=2).vocabulary
         Vocabulary(1 terms: 'b')
         """
-        if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
-            vocabulary = Vocabulary(vocabulary)
-        counts, terms = count_tokens(documents, vocabulary=vocabulary, min_df=min_df, max_df=max_df)
-        return cls.from_matrix(counts, vocabulary=terms, **beside)
+        given = as_vocabulary(vocabulary)
+        counts, terms = count_tokens(documents, vocabulary=given, min_df=min_df, max_df=max_df)
+        return cls.from_matrix(counts, vocabulary=terms, **fields)
 
     @classmethod
     def from_text(
@@ -166,9 +164,9 @@ class Corpus:
         min_length: int = 2,
         ngrams: tuple[int, int] = (1, 1),
         token_pattern: str = TOKEN_PATTERN,
-        **beside: Any,
+        **fields: Any,
     ) -> "Corpus":
-        """Make a corpus from running text.
+        """Create a corpus from texts.
 
         Parameters
         ----------
@@ -176,7 +174,7 @@ class Corpus:
         vocabulary, min_df, max_df, max_features, stop_words, lowercase, min_length, ngrams, \
 token_pattern
             As in `Vectorizer`.
-        **beside
+        **fields
             labels, label_names, targets, times, ids, as in `Corpus`.
         """
         vectorizer = Vectorizer(
@@ -191,7 +189,7 @@ token_pattern
             token_pattern=token_pattern,
         )
         counts = vectorizer.fit_transform(texts)
-        return cls.from_matrix(counts, vocabulary=vectorizer.vocabulary_, **beside)
+        return cls.from_matrix(counts, vocabulary=vectorizer.vocabulary_, **fields)
 
     @property
     def n_docs(self) -> int:
@@ -205,7 +203,7 @@ token_pattern
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, 0 without labels."""
+        """Number of labels; 0 without labels."""
         return 0 if self.labels is None else int(self.labels.shape[1])
 
     @property
@@ -221,19 +219,15 @@ token_pattern
     def doc_lengths(self) -> npt.NDArray[np.float64]:
         """Sum of the counts of each document."""
         rows = np.repeat(np.arange(self.n_docs), np.diff(self.counts.indptr))
-        return self._sums(rows, self.n_docs)
+        return sum_groups(rows, self.counts.data, self.n_docs)
 
     def term_counts(self) -> npt.NDArray[np.float64]:
         """Sum of the counts of each term."""
-        return self._sums(self.counts.indices, self.n_terms)
-
-    def _sums(self, groups: npt.NDArray[Any], n_groups: int) -> npt.NDArray[np.float64]:
-        sums = np.bincount(groups, weights=self.counts.data, minlength=n_groups)
-        return sums.astype(np.float64, copy=False)
+        return sum_groups(self.counts.indices, self.counts.data, self.n_terms)
 
     def without_labels(self, ids: tuple[str, ...] | None = None) -> "Corpus":
-        """The same documents without labels and targets; ``ids`` are other names for them."""
-        out, put = copy(self), object.__setattr__  # what it has was checked when it was made
+        """The same documents without labels and targets; ``ids`` replaces their ids."""
+        out, put = copy(self), object.__setattr__  # its fields were checked before
         for name in ("labels", "label_names", "targets"):
             put(out, name, None)
         if ids is not None and ids is not self.ids:
@@ -241,7 +235,7 @@ token_pattern
         return out
 
     def rounded(self) -> "Corpus":
-        """The same corpus in whole counts; where some are fractional, `tokens` warns."""
+        """The same corpus with counts rounded as by `tokens`, which warns if some were fractional."""
         if not self.is_fractional:
             return self
         self.tokens()
@@ -250,7 +244,7 @@ token_pattern
         return replace(self, counts=whole)
 
     def tokens(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """Write every token out: each term as often as it counts.
+        """All tokens one by one: each term repeated by its count.
 
         Fractional counts are rounded half to even, with one `FractionalCountsWarning`.
 
@@ -272,32 +266,19 @@ token_pattern
         return ends[counts.indptr], np.repeat(counts.indices.astype(np.uint32), times)
 
     def whole_counts(self) -> npt.NDArray[np.float32]:
-        """Counts as `tokens` rounds them, with its warning; what cannot be written out is refused."""
-        counts = self.counts
-        whole = np.rint(counts.data)
-        if (whole != counts.data).any():
-            warnings.warn(
-                "fractional counts were rounded to whole tokens (half to even); "
-                "scale them first if that loses too much",
-                FractionalCountsWarning,
-                stacklevel=3,
-            )
-        if whole.size and whole.max() >= _MAX_COUNT:
-            i = int(np.argmax(whole))
-            d = int(np.searchsorted(counts.indptr, i, side="right")) - 1
-            raise DataError(
-                f"document {d} holds term {counts.indices[i]} {whole[i]:g} times; "
-                "that cannot be written out as tokens"
-            )
-        return whole
+        """Counts rounded as by `tokens`, with its warning; a `DataError` if a count is too large."""
+        return round_counts(self.counts, stacklevel=4)
 
     def __len__(self) -> int:
         return self.n_docs
 
     def __getitem__(self, key: Any) -> "Corpus":
         if isinstance(key, int | np.integer):
-            raise DataError(f"corpus[{key}] is ambiguous; corpus[{key}:{key}+1] is a corpus of one")
-        rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if _is_empty(key) else key]
+            raise DataError(
+                f"corpus[{key}] is ambiguous; use corpus[{key}:{key}+1] for one document"
+            )
+        empty = isinstance(key, list | tuple) and not key
+        rows = np.arange(self.n_docs)[np.asarray(key, np.intp) if empty else key]
         return Corpus(
             counts=take_rows(self.counts, rows),
             vocabulary=self.vocabulary,
@@ -314,7 +295,3 @@ token_pattern
             parts.append(f"{self.n_labels} labels")
         parts += [name for name in ("targets", "times", "ids") if getattr(self, name) is not None]
         return f"Corpus({', '.join(parts)})"
-
-
-def _is_empty(key: Any) -> bool:
-    return isinstance(key, list | tuple) and not key

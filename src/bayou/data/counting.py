@@ -1,4 +1,4 @@
-"""Lists of tokens become a matrix of counts."""
+"""Counts of terms from lists of tokens."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -27,15 +27,15 @@ def count_tokens(
     Parameters
     ----------
     documents : iterable of iterables of str
-        The tokens of each document; an empty document is legal.
+        The tokens of each document; a document may be empty.
     vocabulary : Vocabulary, optional
-        The terms to count; others are dropped. Without it the terms are those found, in
-        alphabetical order, thinned by the next three.
+        The terms to count; other terms are dropped. Default: all terms found, in alphabetical
+        order, subject to the three limits below.
     min_df, max_df : int or float
-        Keep terms found in at least / at most so many documents: a whole number of documents
-        (``int``) or a share of them (``float`` in 0 .. 1).
+        Drop terms in fewer than `min_df` or more than `max_df` documents: a number of documents
+        (``int``) or a fraction of the documents (``float`` in 0 .. 1).
     max_features : int, optional
-        Keep only so many of the most frequent terms.
+        Keep only the N most frequent terms.
 
     Returns
     -------
@@ -50,16 +50,16 @@ def count_tokens(
     """
     check_limits(min_df, max_df, max_features)
     if vocabulary is not None:
-        # 1 == 1.0 in Python, but as a limit one document is not all documents
+        # 1 == 1.0 in Python, but as limits they mean one document and all documents
         whole = _is_whole(min_df), _is_whole(max_df)
         if (min_df, max_df, max_features) != (1, 1.0, None) or whole != (True, False):
             raise DataError(
-                "min_df, max_df and max_features choose a vocabulary; "
+                "min_df, max_df and max_features select the terms of a vocabulary; "
                 "leave them out when the vocabulary is given"
             )
         return _count(documents, vocabulary.numbers, grow=False), vocabulary
     numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__  # a new term gets the next number
+    numbers.default_factory = numbers.__len__  # each new term gets the next number
     counts = _count(documents, numbers, grow=True)
     terms = np.array(list(numbers), dtype=object)
     keep = _choose_columns(counts, terms, min_df, max_df, max_features)
@@ -67,12 +67,12 @@ def count_tokens(
 
 
 def check_limits(min_df: float, max_df: float, max_features: int | None) -> None:
-    """Refuse document-frequency limits that are neither numbers of documents nor shares."""
+    """Raise a `DataError` unless the document-frequency limits are counts or fractions."""
     for name, limit in (("min_df", min_df), ("max_df", max_df)):
         share = isinstance(limit, float | np.floating)
         if not ((_is_whole(limit) and limit >= 0) or (share and 0.0 <= limit <= 1.0)):
             raise DataError(
-                f"{name} must be a whole number of documents >= 0 or a share from 0.0 to 1.0, "
+                f"{name} must be a whole number of documents >= 0 or a fraction from 0.0 to 1.0, "
                 f"got {limit!r}"
             )
     if max_features is not None and not (_is_whole(max_features) and max_features > 0):
@@ -115,7 +115,7 @@ def _count(documents: Iterable[Iterable[str]], found: Mapping[str, int], *, grow
 
 def _refuse_token(d: int, bag: Iterable[Any]) -> None:
     for token in bag:
-        if not isinstance(token, str):  # subclasses of str are welcome
+        if not isinstance(token, str):  # subclasses of str are allowed
             raise DataError(f"document {d}: tokens must be strings, got {token!r:.80}")
 
 
@@ -126,7 +126,7 @@ def _choose_columns(
     max_df: float,
     max_features: int | None,
 ) -> npt.NDArray[np.intp]:
-    """Columns to keep, in alphabetical order of their terms."""
+    """Columns to keep, sorted by term."""
     n_docs, n_terms = counts.shape
     df = np.bincount(counts.indices, minlength=n_terms)
     low = min_df if _is_whole(min_df) else min_df * n_docs
@@ -135,7 +135,7 @@ def _choose_columns(
     keep = keep[np.argsort(terms[keep], kind="stable")]
     if max_features is not None and len(keep) > max_features:
         total = np.bincount(counts.indices, weights=counts.data, minlength=n_terms)
-        # a stable sort over alphabetical order: ties go to the alphabetically first
+        # the sort is stable and the terms are alphabetical: ties go to the first term
         best = np.argsort(-total[keep], kind="stable")[:max_features]
         keep = keep[np.sort(best)]
     return keep

@@ -1,6 +1,7 @@
-"""Whatever holds counts becomes one canonical sparse array, or a clear error."""
+"""Matrices of counts in one canonical sparse form."""
 
 import contextlib
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -8,31 +9,32 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, FractionalCountsWarning
 
 if TYPE_CHECKING:
     CSR: TypeAlias = sp.csr_array[Any]
 else:
-    CSR = sp.csr_array  # older releases of scipy cannot be subscripted
+    CSR = sp.csr_array  # older scipy releases do not support subscripts
 
 _MAX_INDEX = np.iinfo(np.int32).max
+_MAX_COUNT = 2**31  # of one term in one document; more is a mistake in the data
 _NUMERIC = "biuf"
 _REAL = (int, float, np.integer, np.floating, np.bool_)
 
 
 def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
-    """Turn a matrix of counts into the canonical form of `Corpus.counts`.
+    """Convert a matrix of counts to the canonical form of `Corpus.counts`.
 
     Parameters
     ----------
     X : sparse matrix or array, array, nested list, pandas or polars frame
-        Documents by terms; finite, not negative.
+        Documents by terms; values are finite and >= 0.
 
     Returns
     -------
     counts : csr_array
-        float32 data; sorted, distinct indices of 32 bits where they suffice; no zeros. Shares
-        memory with ``X`` only if ``X`` was in that form already; ``X`` itself is never changed.
+        float32 data; sorted, distinct indices, 32-bit if possible; no stored zeros. Shares
+        memory with ``X`` only if ``X`` is already in that form. ``X`` itself is never changed.
     names : list of str or None
         Column names of a frame.
     """
@@ -51,7 +53,7 @@ def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Return the column names of a frame when all of them are strings."""
+    """The column names of a frame, or None unless all of them are strings."""
     if not is_frame(X):
         return None
     columns = list(X.columns)
@@ -59,14 +61,14 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether this looks like a pandas or polars data frame."""
+    """Whether ``X`` looks like a pandas or polars data frame."""
     return hasattr(X, "columns") and hasattr(X, "to_numpy")
 
 
 def dense(X: Any, what: str) -> npt.NDArray[Any]:
-    """Turn nested lists, arrays and frames into an array of numbers, or say where it fails.
+    """Convert nested lists, arrays and frames to an array of numbers; errors name the document.
 
-    Missing values become NaN, for the caller to find.
+    Missing values become NaN, which the caller must handle.
     """
     if is_frame(X) or hasattr(X, "to_numpy"):
         X = X.to_numpy()
@@ -77,7 +79,7 @@ def dense(X: Any, what: str) -> npt.NDArray[Any]:
     if values.dtype.kind in _NUMERIC:
         return values
     if values.dtype.kind in "SU" and not isinstance(X, np.ndarray):
-        values = np.asarray(X, dtype=object)  # what was given, before numpy made all of it strings
+        values = np.asarray(X, dtype=object)  # the original values: numpy turned them into strings
     if values.dtype.kind not in "OSU":
         raise DataError(f"{what} must be real numbers, got dtype {values.dtype}")
     return _numbers(values, what)
@@ -110,7 +112,7 @@ def _describe_row_lengths(X: Any, what: str) -> str:
 
 def _from_frame_or_dense(X: Any) -> Any:
     if is_frame(X) and X.shape[1] and hasattr(X, "sparse"):
-        with contextlib.suppress(ValueError):  # pandas refuses when most values are not zero
+        with contextlib.suppress(ValueError):  # pandas raises if most values are not zero
             return X.sparse.to_coo()
     return dense(X, "counts")
 
@@ -124,7 +126,7 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
     _refuse(counts, ~np.isfinite(counts.data), "is not a finite number", names)
     _refuse(counts, counts.data < 0, "is negative", names)
     if not counts.has_canonical_format:
-        # a copy, never to reorder the caller's arrays; wide, so that sums of small integers fit
+        # a copy, so the caller's arrays keep their order; float64, so sums of small integers fit
         counts = counts.astype(np.float64)
         counts.sum_duplicates()
     with np.errstate(over="ignore"):
@@ -139,9 +141,9 @@ def _canonical(raw: Any, names: list[str] | None) -> CSR:
 
 
 def narrow_indices(counts: CSR) -> CSR:
-    """Return the same array with indices and indptr of one width, the narrower that holds both.
+    """The same array with indices and indptr of one width, the narrower one that holds both.
 
-    Scipy's conversions refuse an array whose two index arrays differ in width.
+    Scipy's conversions reject an array whose two index arrays differ in width.
     """
     width = np.int32 if max(len(counts.data), *counts.shape) <= _MAX_INDEX else np.int64
     out = sp.csr_array(counts.shape, dtype=counts.dtype)
@@ -153,7 +155,7 @@ def narrow_indices(counts: CSR) -> CSR:
 
 
 def take_rows(matrix: CSR, rows: npt.NDArray[np.intp]) -> CSR:
-    """Return some rows of a canonical array at the cost of those rows alone."""
+    """Some rows of a canonical array; the cost depends only on the selected rows."""
     starts = matrix.indptr[rows].astype(np.int64)
     sizes = matrix.indptr[rows + 1] - starts
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
@@ -175,8 +177,36 @@ def _refuse(counts: CSR, bad: npt.NDArray[np.bool_], why: str, names: list[str] 
     raise DataError(f"counts: document {d}, {term}: {counts.data[i]} {why}")
 
 
+def round_counts(counts: CSR, stacklevel: int) -> npt.NDArray[np.float32]:
+    """Counts rounded half to even, with a warning if some were fractional."""
+    whole = np.rint(counts.data)
+    if (whole != counts.data).any():
+        warnings.warn(
+            "fractional counts were rounded to whole tokens (half to even); "
+            "scale them first if that loses too much",
+            FractionalCountsWarning,
+            stacklevel=stacklevel,
+        )
+    if whole.size and whole.max() >= _MAX_COUNT:
+        i = int(np.argmax(whole))
+        d = int(np.searchsorted(counts.indptr, i, side="right")) - 1
+        raise DataError(
+            f"document {d} holds term {counts.indices[i]} {whole[i]:g} times; "
+            f"at most {_MAX_COUNT - 1} tokens of one term are supported"
+        )
+    return whole
+
+
+def sum_groups(
+    groups: npt.NDArray[Any], values: npt.NDArray[Any], n_groups: int
+) -> npt.NDArray[np.float64]:
+    """The sum of the values of each group 0 .. n_groups - 1."""
+    sums = np.bincount(groups, weights=values, minlength=n_groups)
+    return sums.astype(np.float64, copy=False)
+
+
 def move_columns(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> CSR:
-    """Counts with column v moved to ``columns[v]``; columns moved to -1 are dropped."""
+    """Move column v to ``columns[v]``; drop columns moved to -1."""
     to = columns[counts.indices]
     keep = to >= 0
     ends = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
@@ -184,14 +214,14 @@ def move_columns(counts: CSR, columns: npt.NDArray[np.int64], n_terms: int) -> C
 
 
 def refuse_texts(X: Any, name: str) -> None:
-    """Refuse texts, which scikit-learn would try to read as numbers."""
+    """Raise a `DataError` for texts, which scikit-learn would try to read as numbers."""
     texts = [X] if isinstance(X, str) else X
     rows = isinstance(texts, Sequence) or getattr(texts, "ndim", 0) == 1  # lists, arrays, series
     first = next(iter(texts), None) if rows else None
     if isinstance(first, str):
         came = f"{len(texts):,} text{'s' * (len(texts) != 1)}"
         raise DataError(
-            f"X is {came} (the first begins {first[:30]!r}), and {name} learns from counts of terms; "
-            f"write bayou.TextModel(estimator={name}(...)) and fit that to the texts, or count them first, "
+            f"X is {came} (the first begins {first[:30]!r}), but {name} learns from counts of terms; "
+            f"fit bayou.TextModel(estimator={name}(...)) to the texts, or count the terms first, "
             "with bayou.data.Corpus.from_text or scikit-learn's CountVectorizer"
         )

@@ -1,39 +1,39 @@
-"""What can go wrong at the door, and how it is named."""
+"""Exceptions and warnings of bayou, and parts of their messages."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class BayouError(Exception):
-    """Base of every error that bayou raises on purpose."""
+    """Base class of all errors that bayou raises."""
 
 
 class DataError(BayouError, ValueError):
-    """Input data that cannot be used; the message names the first offending place."""
+    """Input data that cannot be used; the message names the first invalid place."""
 
 
 class ModelFileError(BayouError, ValueError):
-    """A model file that is damaged, foreign, hostile or written by a newer bayou."""
+    """A model file that is damaged, of another type, malicious, or from a newer bayou."""
 
 
 class DamagedFileError(ModelFileError):
-    """A model file that was cut short or changed after it was written."""
+    """A model file that was truncated or changed after it was written."""
 
 
 class FractionalCountsWarning(UserWarning):
-    """Fractional counts were rounded because whole tokens were needed."""
+    """Fractional counts were rounded, because the model needs whole tokens."""
 
 
 class MissingTargetsWarning(UserWarning):
-    """Some documents came without a number to predict; they teach nothing about it."""
+    """Some documents have no target value; the model does not learn targets from them."""
 
 
 class DoubtWarning(UserWarning):
-    """The data do not support what was asked for; the model says what it made of them."""
+    """The data do not support the requested settings; the message says what the model used instead."""
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """The end of an error message about a name that is not known: the nearest one that is.
+    """The end of an error message about an unknown name: the closest known name.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 def several(n: float, what: str) -> str:
-    """A number of things, for a sentence.
+    """A number with its noun, in singular or plural.
 
     Examples
     --------

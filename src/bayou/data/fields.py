@@ -1,4 +1,4 @@
-"""What goes beside the counts: labels, targets, identifiers; times are in `bayou.data.times`."""
+"""Labels, targets and identifiers of documents. For times see `bayou.data.times`."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,18 +15,18 @@ from bayou.data.errors import DataError
 def as_labels(
     labels: Any, n_docs: int, names: Iterable[str] | None = None
 ) -> tuple[CSR, tuple[str, ...] | None]:
-    """Turn labels in any accepted form into an indicator array and the names of its columns.
+    """Convert labels in any accepted form to an indicator array and the names of its columns.
 
     Parameters
     ----------
     labels : class vector, list of label lists, or indicator matrix
-        A vector (or list) of strings or whole numbers gives each document one label, a missing
-        value or an empty string none. A list of lists gives each document any number of labels. A
-        two-dimensional array, sparse matrix or frame of 0 and 1 is an indicator; nested *lists*
-        never are.
+        A vector (or list) of strings or whole numbers gives each document one label; a missing
+        value or an empty string means no label. A list of lists gives each document any number
+        of labels. A two-dimensional array, sparse matrix or frame of 0 and 1 is an indicator.
+        Nested *lists* are never an indicator.
     n_docs : int
     names : iterable of str, optional
-        Names of the labels in order. Whole-number labels are then positions in it.
+        Names of the labels in order. Whole-number labels are then positions in this list.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def as_labels(
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Check that label names are distinct strings."""
+    """Label names as a tuple; a `DataError` unless they are distinct strings."""
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise DataError(f"label names must be a list of strings, got {names!r:.80}")
     out = tuple(names)
@@ -60,7 +60,7 @@ def as_names(names: Iterable[str]) -> tuple[str, ...]:
         raise DataError("label names must be strings")
     if len(set(out)) != len(out):
         twice = next(name for i, name in enumerate(out) if name in out[:i])
-        raise DataError(f"label names must be distinct, {twice!r} is there twice")
+        raise DataError(f"label names must be distinct, but {twice!r} occurs twice")
     return out
 
 
@@ -78,8 +78,8 @@ def _from_indicator(
     if bad.any():
         d = int(np.searchsorted(indicator.indptr, int(np.argmax(bad)), side="right")) - 1
         raise DataError(
-            f"a label matrix holds 0 and 1 only, document {d} has {indicator.data[bad][0]}; "
-            "give numbers to predict as targets"
+            f"a label matrix may hold only 0 and 1, but document {d} has {indicator.data[bad][0]}; "
+            "pass numbers to predict as targets"
         )
     indicator.eliminate_zeros()
     if names is None and columns is not None:
@@ -107,25 +107,25 @@ def _one_document(d: int, entry: Any) -> list[str | int]:
         else:
             raise DataError(
                 f"labels of document {d} must be strings or whole numbers, got {label!r:.80}; "
-                "give numbers to predict as targets"
+                "pass numbers to predict as targets"
             )
     return row
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether this is a number, or stands for one that is missing."""
+    """Whether a value is a number, or a missing one."""
     return is_missing(value) or isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether this stands for a value that is not there: None, NaN, pandas' NA."""
+    """Whether a value is missing: None, NaN or pandas' NA."""
     if value is None or type(value).__name__ == "NAType":
         return True
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def is_no_label(value: Any) -> bool:
-    """Whether this stands for no label: what is missing, and a string with nothing in it.
+    """Whether a value means "no label": a missing value, or a blank string.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def is_no_label(value: Any) -> bool:
 
 
 def is_blank(value: Any) -> bool:
-    """Whether this is a string with nothing in it."""
+    """Whether a value is a string that is empty or only white space."""
     return isinstance(value, str) and not value.strip()
 
 
@@ -159,11 +159,11 @@ def _position(d: int, label: str | int, position: dict[str, int], named: bool) -
     try:
         return position[str(label)]
     except KeyError:
-        raise DataError(f"document {d} has label {label!r}, which is no label name") from None
+        raise DataError(f"document {d} has label {label!r}, which is not a label name") from None
 
 
 def as_targets(targets: Any, n_docs: int) -> npt.NDArray[np.float64]:
-    """Turn numbers to predict into a finite float64 array, one row per document."""
+    """Convert numbers to predict to a finite float64 array, one row per document."""
     values = dense(targets, "targets").astype(np.float64)
     if values.ndim not in (1, 2):
         raise DataError(f"targets must have one or two dimensions, got {values.ndim}")
@@ -176,7 +176,7 @@ def as_targets(targets: Any, n_docs: int) -> npt.NDArray[np.float64]:
 
 
 def as_ids(ids: Any, n_docs: int) -> tuple[str, ...]:
-    """Turn document identifiers into strings."""
+    """Convert document identifiers to strings."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise DataError(f"ids must be one entry per document, got {ids!r:.80}")
     out = tuple(map(str, ids))
@@ -185,6 +185,6 @@ def as_ids(ids: Any, n_docs: int) -> tuple[str, ...]:
 
 
 def check_length(what: str, given: int, n_docs: int) -> None:
-    """Refuse a field that does not have one entry per document."""
+    """Raise a `DataError` unless a field has one entry per document."""
     if given != n_docs:
         raise DataError(f"{what}: {given} entries for {n_docs} documents")

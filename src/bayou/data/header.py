@@ -1,8 +1,8 @@
-"""The header of a model file: written in one canonical way, believed in no other.
+"""The header of a model file, in one canonical encoding.
 
-A header is JSON in the safetensors layout. It has exactly one legal spelling for given contents,
-and a reader compares byte for byte; so white space, duplicate keys, number formats and the position
-of the digest need no rules of their own.
+A header is JSON in the safetensors layout. Its contents have exactly one valid encoding, and the
+reader compares byte by byte. White space, duplicate keys, number formats and the position of the
+digest therefore need no rules of their own.
 """
 
 import json
@@ -42,7 +42,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Entry(NamedTuple):
-    """One array: where its bytes are and what they mean."""
+    """One array: its name, type, shape and byte range."""
 
     name: str
     dtype: str
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """Everything a file says about itself; entries in the order of their bytes."""
+    """The contents of a header; entries in the order of their bytes."""
 
     entries: tuple[Entry, ...]
     manifest: str
@@ -60,13 +60,13 @@ class Header(NamedTuple):
 
 
 def describe(arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Entry, ...]:
-    """Lay arrays out one after the other: widest items first, so that all are aligned."""
+    """Lay out arrays one after the other, widest items first, so that all are aligned."""
     if len(arrays) > MAX_ENTRIES:
-        raise ModelFileError(f"at most {MAX_ENTRIES} arrays fit in a model file, got {len(arrays)}")
+        raise ModelFileError(f"a model file holds at most {MAX_ENTRIES} arrays, got {len(arrays)}")
     for name, array in arrays.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "__metadata__":
             raise ModelFileError(
-                f"{name!r:.80} cannot name an array; use up to 200 letters, digits and _ . : / -"
+                f"{name!r:.80} is not a valid array name; use up to 200 letters, digits and _ . : / -"
             )
         if array.dtype.newbyteorder("<") not in _NAMES:
             raise ModelFileError(
@@ -74,7 +74,9 @@ def describe(arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Entry, ...]:
                 f"a model file holds {', '.join(sorted(map(str, _NAMES)))}"
             )
         if array.ndim > _MAX_NDIM:
-            raise ModelFileError(f"array {name!r} has {array.ndim} dimensions, at most {_MAX_NDIM}")
+            raise ModelFileError(
+                f"array {name!r} has {array.ndim} dimensions; at most {_MAX_NDIM} are supported"
+            )
     entries, start = [], 0
     for name in sorted(arrays, key=lambda name: (-arrays[name].itemsize, name)):
         array = arrays[name]
@@ -86,14 +88,14 @@ def describe(arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Entry, ...]:
 
 
 def canonical(value: object) -> str:
-    """The one spelling of a JSON value: sorted keys, no spaces, ASCII."""
+    """The canonical JSON of a value: sorted keys, no spaces, ASCII."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
 
 
 def encode(header: Header) -> bytes:
-    """Spell a header out, with its length before it and spaces after it to the next 8 bytes."""
+    """Encode a header: its length, then JSON padded with spaces to a multiple of 8 bytes."""
     fields: dict[str, Any] = {
         entry.name: {
             "dtype": entry.dtype,
@@ -112,19 +114,19 @@ def encode(header: Header) -> bytes:
     text += b" " * (-len(text) % _ALIGN)
     if len(text) > MAX_HEADER:
         raise ModelFileError(
-            f"the header would take {len(text)} bytes, at most {MAX_HEADER}; "
-            "keep long lists of strings as arrays (pack_strings)"
+            f"the header would take {len(text)} bytes; at most {MAX_HEADER} are allowed; "
+            "store long lists of strings as arrays (pack_strings)"
         )
     return len(text).to_bytes(8, "little") + text
 
 
 def decode(raw: bytes, n_data: int) -> Header:
-    """Read and check a header (without its length) before anything is allocated from it.
+    """Read and check a header (without its length). Nothing is allocated before the check.
 
     Parameters
     ----------
     raw : bytes
-        The header as it is in the file.
+        The header as stored in the file.
     n_data : int
         Number of bytes that follow it.
     """
@@ -146,16 +148,16 @@ def decode(raw: bytes, n_data: int) -> Header:
     if position != n_data:
         raise DamagedFileError(
             f"the header describes {position} bytes of data, the file has {n_data}; "
-            "it was cut short or something was appended"
+            "the file was truncated or something was appended"
         )
     header = Header(tuple(entries), manifest, digest)
     if encode(header)[8:] != raw:
-        raise DamagedFileError("the header is not in the form that bayou writes")
+        raise DamagedFileError("the header is not in the canonical form that bayou writes")
     return header
 
 
 def parse(raw: bytes | str, what: str) -> dict[str, Any]:
-    """Parse a JSON object strictly; whatever is wrong with it is a `ModelFileError`."""
+    """Parse a JSON object strictly; any error is a `ModelFileError`."""
     try:
         text = raw.decode("ascii") if isinstance(raw, bytes) else raw
         value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
@@ -169,7 +171,7 @@ def parse(raw: bytes | str, what: str) -> dict[str, Any]:
 def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
@@ -179,13 +181,13 @@ def _no_constant(name: str) -> NoReturn:
 
 def _check_metadata(meta: Any) -> tuple[str, str]:
     if not isinstance(meta, dict) or meta.get("format") != "bayou":
-        raise ModelFileError("not a bayou model file (its header does not say so)")
+        raise ModelFileError("not a bayou model file (the header's format is not 'bayou')")
     version = meta.get("format_version")
     if not isinstance(version, str) or not re.fullmatch(r"[1-9][0-9]{0,8}", version):
-        raise DamagedFileError(f"unknown format version {version!r:.80}")
+        raise DamagedFileError(f"unknown file format version {version!r:.80}")
     if int(version) > FORMAT_VERSION:
         raise ModelFileError(
-            f"written by a newer bayou (file format {version}, this one reads "
+            f"written by a newer bayou (file format {version}; this version reads "
             f"{FORMAT_VERSION}); upgrade bayou to read it"
         )
     digest, manifest = meta.get("sha256"), meta.get("manifest")
@@ -198,19 +200,19 @@ def _check_metadata(meta: Any) -> tuple[str, str]:
 
 def _check_entry(name: str, entry: Any) -> Entry:
     if not _NAME.fullmatch(name):
-        raise DamagedFileError(f"{name!r:.80} cannot name an array")
+        raise DamagedFileError(f"{name!r:.80} is not a valid array name")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise DamagedFileError(f"array {name!r} is not described by dtype, shape and data_offsets")
+        raise DamagedFileError(f"array {name!r} must be described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise DamagedFileError(f"array {name!r} has unknown dtype {dtype!r:.80}")
     if not _are_sizes(shape) or len(shape) > _MAX_NDIM:
-        raise DamagedFileError(f"array {name!r} has an impossible shape")
+        raise DamagedFileError(f"array {name!r} has an invalid shape")
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise DamagedFileError(f"array {name!r} has impossible offsets")
+        raise DamagedFileError(f"array {name!r} has invalid offsets")
     start, end = offsets
     if end - start != math.prod(shape) * DTYPES[dtype].itemsize:
-        raise DamagedFileError(f"the size of array {name!r} does not agree with its shape")
+        raise DamagedFileError(f"the size of array {name!r} does not match its shape")
     return Entry(name, dtype, tuple(shape), start, end)
 
 

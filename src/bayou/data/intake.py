@@ -120,8 +120,8 @@ class Intake:
             return (self.arrived + np.arange(corpus.n_docs, dtype=np.int64)) // self.width.step
         if corpus.times is None:
             raise DataError(
-                "calendar slices need the time of every document; give time=, or a number of "
-                "documents as slice_by="
+                "calendar slices need the time of every document; give time=, or slice_by= a number of "
+                "documents"
             )
         times = fill_missing_times(corpus.times, np.datetime64(self.clock, "us"))
         if len(times):

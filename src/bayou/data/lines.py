@@ -1,4 +1,4 @@
-"""Files as lines of bytes: packed or not, from a path or standard input, with bounded lines."""
+"""Lines of bytes from files or standard input, gzip or plain, with a length limit."""
 
 import contextlib
 import gzip
@@ -24,27 +24,27 @@ EncodingErrors = Literal["strict", "replace"]
 
 @contextlib.contextmanager
 def reading(path: Source) -> Iterator[BinaryIO]:
-    """Open a file (``-``: standard input), unpack gzip, and turn failures into `DataError`.
+    """Open a file (``-``: standard input), decompress gzip, and convert failures to `DataError`.
 
-    Gzip is recognised by its first bytes, so packed standard input works too.
+    Gzip is detected by its first bytes, so compressed standard input works too.
     """
     name = describe(path)
     with contextlib.ExitStack() as stack:
         raw = _raw(path, stack)
         start = raw.peek(2)[:2]
         if not start:
-            raise DataError(f"{name}: the file is empty; give one with documents in it")
+            raise DataError(f"{name}: the file is empty; give a file that contains documents")
         if start in _UTF16:
             raise DataError(f"{name}: the text is UTF-16; save it as UTF-8")
         if start != _GZIP_MAGIC and name.endswith(".gz"):
-            raise DataError(f"{name}: named .gz but it is not gzip data")
+            raise DataError(f"{name}: the name ends in .gz, but the file is not gzip data")
         file: Any = raw
         if start == _GZIP_MAGIC:
             file = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=raw)), 2**20)
         try:
             yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DataError(f"{name}: the gzip data is damaged or cut short ({error})") from None
+            raise DataError(f"{name}: the gzip data is damaged or truncated ({error})") from None
 
 
 def describe(path: Source) -> str:
@@ -53,7 +53,7 @@ def describe(path: Source) -> str:
 
 
 def check_stdin() -> None:
-    """Refuse standard input that was closed: by now its number may be that of another file."""
+    """Raise a `DataError` if standard input is closed: its descriptor may now be another file."""
     if sys.stdin is None:
         raise DataError("standard input is closed; send documents through it, or name a file")
 
@@ -72,7 +72,7 @@ def _raw(path: Source, stack: contextlib.ExitStack) -> Any:
 def iter_lines(
     file: BinaryIO, name: str, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, bytes]]:
-    """Give (line number from 1, line with its end); a line over the limit is never read whole."""
+    """Yield (line number from 1, line with its end); a line over the limit is never read whole."""
     for number in _count_from_one():
         line = file.readline(max_line_bytes + 1)
         if not line:
@@ -80,7 +80,7 @@ def iter_lines(
         if len(line) > max_line_bytes:
             raise DataError(
                 f"{name}, line {number}: longer than {max_line_bytes} bytes; "
-                "raise max_line_bytes if that is meant"
+                "raise max_line_bytes to accept such lines"
             )
         yield number, line.removeprefix(_BOM) if number == 1 else line
 
@@ -88,15 +88,15 @@ def iter_lines(
 def iter_chunks(
     file: BinaryIO, name: str, max_line_bytes: int = MAX_LINE_BYTES, size: int = 2**22
 ) -> Iterator[tuple[int, bytes]]:
-    """Give (number of the first line, several whole lines), each ending in a line feed."""
-    size = min(size, max_line_bytes)  # so that too long a line always spans two blocks
+    """Yield (number of the first line, several whole lines); every chunk ends in a line feed."""
+    size = min(size, max_line_bytes)  # so that a line over the limit always spans two blocks
     number, carry = 1, b""
     while block := file.read(size):
         cut = block.rfind(b"\n") + 1
         if len(carry) + (block.find(b"\n") if cut else len(block)) > max_line_bytes:
             raise DataError(
                 f"{name}, line {number}: longer than {max_line_bytes} bytes; "
-                "raise max_line_bytes if that is meant"
+                "raise max_line_bytes to accept such lines"
             )
         if not cut:
             carry += block
@@ -109,7 +109,7 @@ def iter_chunks(
 
 
 def decode(line: bytes, errors: EncodingErrors, where: str) -> str:
-    """Decode UTF-8, or say where it is not."""
+    """Decode UTF-8; an error names the place."""
     try:
         return line.decode("utf-8", errors)
     except UnicodeDecodeError as error:
@@ -120,7 +120,7 @@ def decode(line: bytes, errors: EncodingErrors, where: str) -> str:
 
 
 def read_names(path: Source, *, encoding_errors: EncodingErrors = "strict") -> list[str]:
-    """Read one name per line (``vocab.txt``, ``labels.txt``, packed or not).
+    """Read one name per line (``vocab.txt``, ``labels.txt``, gzip or plain).
 
     Line n, from 0, names term or label n.
     """

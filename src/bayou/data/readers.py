@@ -1,4 +1,4 @@
-"""From a file to a `Corpus`, or to a stream of records."""
+"""Read a file into a `Corpus`, or as a stream of records."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -38,36 +38,36 @@ def read(
 ) -> Corpus:
     r"""Read a corpus from a file, a folder of text files, or standard input.
 
-    Files may be packed with gzip. A file without any document is an error, an empty document is
-    not.
+    Files may be compressed with gzip. A file without any document is an error; an empty document
+    is not.
 
     Parameters
     ----------
     path : path
         ``-`` is standard input.
     format : str, optional
-        "jsonl", "csv", "tsv", "parquet", "svmlight", "uci" or "folder"; by default told by the
-        name. An svmlight file has a document per line: label numbers from 0, separated by commas,
+        "jsonl", "csv", "tsv", "parquet", "svmlight", "uci" or "folder". Default: inferred from the
+        name. An svmlight file has one document per line: label numbers from 0, separated by commas,
         then ``term:count`` with terms from 0.
     text : str
-        The field that holds the text.
+        Name of the text field.
     label, target, time, id : str, optional
-        The fields of these; by default ``labels`` or ``label``, ``target``, ``date`` or ``time``,
-        and ``id`` where they are there. An empty string: do not use any.
+        Names of these fields. Default: ``labels`` or ``label``, ``target``, ``date`` or ``time``,
+        and ``id``, each if present. An empty string ignores the field.
     split : str, optional
-        Keep only the records whose field ``split`` is this.
+        Keep only the records whose field ``split`` has this value.
     label_separator : str, optional
-        Cuts one string of labels into several.
+        Separator of several labels in one string.
     vocabulary : path, Vocabulary or list of str, optional
-        The terms, or a file with one term per line. Text is counted by these terms alone.
+        The terms, or a file with one term per line. Other terms are not counted.
     label_names : path or list of str, optional
-        The labels, or a file with one per line.
+        The labels, or a file with one label per line.
     vectorizer : Vectorizer, optional
-        Counts the text; if it is not fitted yet it will be.
+        Counts the terms of the text; fitted here if it is not fitted yet.
     encoding_errors : "strict" or "replace"
-        What to do with bytes that are not UTF-8.
+        How to handle bytes that are not UTF-8.
     max_line_bytes : int
-        A longer line is refused.
+        A longer line is an error.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def iter_records(
 ) -> Iterator[dict[str, Any]]:
     """Stream the records of a file as dictionaries, one per document.
 
-    The fields are those of the file. Folders give ``id``, ``text`` and, from sub-folders,
-    ``label``; svmlight and UCI files give ``terms`` and ``counts`` (arrays), svmlight also
-    ``labels`` (list of int). Only a UCI file is read whole before the first record.
+    Each record has the fields of the file. Folders give ``id``, ``text`` and, for sub-folders,
+    ``label``. Matrix files give ``terms`` and ``counts`` (arrays), and svmlight also ``labels``
+    (list of int). Only a UCI file is read completely before the first record.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def iter_records(
 
 
 def _names(given: Any) -> tuple[str, ...] | None:
-    """Read names from a file; what is neither str nor PathLike is the names themselves."""
+    """Read names from a file; anything but str and PathLike is the names themselves."""
     is_path = isinstance(given, str) or hasattr(given, "__fspath__")
     return None if given is None else tuple(read_names(given) if is_path else given)
 

@@ -1,8 +1,8 @@
-"""Files that hold counts already: svmlight with several labels, and the UCI bag of words.
+"""Files that hold counts: svmlight with several labels, and the UCI bag of words.
 
-Each chunk of lines is parsed at once with array operations when it is made of digits and the usual
-separators. Whatever else it holds, a slow parser that reads line by line decides: it knows
-fractions, exponents and comments, and names the line that is wrong.
+A chunk of lines that holds only digits and the usual separators is parsed with array operations.
+Any other chunk is parsed line by line. The slow parser supports fractions, exponents and comments,
+and names the invalid line.
 """
 
 import re
@@ -19,8 +19,8 @@ from bayou.data.lines import Source, describe, iter_chunks, reading
 from bayou.data.records import Options
 
 _MAX_INDEX = np.iinfo(np.int32).max - 1
-_MAX_DIGITS = 9  # always below 2**31
-_MAX_EMPTY_DOCS = 10_000_000  # a UCI header may promise no more documents without any entry
+_MAX_DIGITS = 9  # such numbers are below 2**31
+_MAX_EMPTY_DOCS = 10_000_000  # the most documents without entries that a UCI header may announce
 _WHOLE = re.compile(rb"\d+")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACES = bytes.maketrans(b"\t\r", b"  ")
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Every run of digits in a chunk, and the bytes on either side."""
+    """Every run of digits in a chunk, and the bytes before and after it."""
 
     start: npt.NDArray[np.int64]
     value: npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def iter_svmlight(path: Source, options: Options) -> Iterator[tuple[int, Rows]]:
 def read_svmlight(
     path: Source, options: Options, n_terms: int | None = None, n_labels: int | None = None
 ) -> tuple[CSR, CSR]:
-    """Read counts and label indicator; without the sizes, they follow from the largest numbers."""
+    """Read counts and label indicator. Default sizes: the largest number of each kind plus one."""
     parts = [rows for _, rows in iter_svmlight(path, options)]
     if not sum(len(rows.sizes) for rows in parts):
         raise DataError(f"{describe(path)}: no documents in the file")
@@ -96,13 +96,19 @@ def read_uci(path: Source, options: Options) -> CSR:
             triples = _uci_fast(plain)
             parts.append(_uci_slow(plain, name, first_line) if triples is None else triples)
     if len(header) < 3:
-        raise DataError(f"{name}: the header of three numbers is cut short")
+        raise DataError(
+            f"{name}: the header must be three lines with one number each; it is truncated"
+        )
     n_docs, n_terms, n_entries = header
     docs, terms, counts = np.concatenate(parts).T
     if len(docs) != n_entries:
-        raise DataError(f"{name}: {n_entries} entries announced, {len(docs)} found")
+        raise DataError(
+            f"{name}: the header announces {n_entries} entries, the file has {len(docs)}"
+        )
     if n_docs > n_entries + _MAX_EMPTY_DOCS:
-        raise DataError(f"{name}: {n_docs} documents announced for {n_entries} entries")
+        raise DataError(
+            f"{name}: the header announces {n_docs} documents, but only {n_entries} entries"
+        )
     for what, values, size in (("document", docs, n_docs), ("term", terms, n_terms)):
         bad = (values < 1) | (values > size)
         if bad.any():
@@ -113,7 +119,7 @@ def read_uci(path: Source, options: Options) -> CSR:
 
 
 def _numbers(chunk: bytes) -> Numbers | None:
-    """Find and read all runs of digits; None if one is too long to be read at once."""
+    """Find and read all runs of digits; None if one has too many digits for array operations."""
     raw = np.frombuffer(b"\n" + chunk, np.uint8)  # so that every run has a byte before it
     digit = (raw - np.uint8(48)) < 10  # wraps around below "0"
     edges = np.flatnonzero(digit[1:] != digit[:-1]) + 1
@@ -131,7 +137,7 @@ def _numbers(chunk: bytes) -> Numbers | None:
 
 
 def _svmlight_fast(chunk: bytes) -> Rows | None:
-    """Parse lines of ``label,label term:count term:count``; None if anything else is there."""
+    """Parse lines of ``label,label term:count term:count``; None if the chunk holds anything else."""
     if chunk.translate(None, b"0123456789,: \n"):
         return None
     numbers = _numbers(chunk)
@@ -147,7 +153,7 @@ def _svmlight_fast(chunk: bytes) -> Rows | None:
         (at_start | (before == ord(","))) & (ends | (after == ord(","))),
         np.where(is_term, ~is_count & (at_start | spaced), ends),
     )
-    # every colon and every comma has a number on both sides
+    # every colon and every comma must have a number on both sides
     colons, commas = chunk.count(b":"), chunk.count(b",")
     paired = is_term.sum() == is_count.sum() == colons
     paired &= (before == ord(",")).sum() == (after == ord(",")).sum() == commas
@@ -233,7 +239,7 @@ def _index(field: bytes, where: str, what: str) -> int:
     if not _WHOLE.fullmatch(field):
         raise DataError(f"{where}: {what} {_format_field(field)} is not a whole number >= 0")
     if len(field) > 18 or int(field) > _MAX_INDEX:
-        raise DataError(f"{where}: {what} {_format_field(field)} is over {_MAX_INDEX}")
+        raise DataError(f"{where}: {what} {_format_field(field)} is larger than {_MAX_INDEX}")
     return int(field)
 
 
@@ -261,5 +267,7 @@ def _width(
     if largest >= width:
         i = int(np.argmax(values >= width))
         d = int(np.searchsorted(np.cumsum(sizes), i, side="right"))
-        raise DataError(f"{what} {values[i]} of document {d} is beyond the {where} of {width}")
+        raise DataError(
+            f"{what} {values[i]} of document {d} is not in the {where}, which has {width} entries"
+        )
     return width

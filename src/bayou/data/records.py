@@ -1,4 +1,4 @@
-"""Files of documents as a stream of records: JSON lines, CSV, TSV, Parquet, folders of text."""
+"""Records of document files as a stream: JSON lines, CSV, TSV, Parquet, folders of text."""
 
 import csv
 import itertools
@@ -38,21 +38,21 @@ _KNOWN = f"pass format= one of {', '.join(FORMATS)}"
 
 
 class Options(NamedTuple):
-    """How bytes are read, whatever the format."""
+    """How to read bytes, in every format."""
 
     encoding_errors: EncodingErrors = "strict"
     max_line_bytes: int = MAX_LINE_BYTES
 
 
 class LocatedRecord(NamedTuple):
-    """A record and the place it came from, for error messages."""
+    """A record and its place in the source, for error messages."""
 
     where: str
     record: dict[str, Any]
 
 
 def check_options(encoding_errors: Any, max_line_bytes: Any) -> Options:
-    """Refuse unknown ways to read bytes."""
+    """The options of a reader; a `DataError` if one is invalid."""
     if encoding_errors not in get_args(EncodingErrors):
         raise DataError(f'encoding_errors must be "strict" or "replace", got {encoding_errors!r}')
     if not isinstance(max_line_bytes, int) or max_line_bytes < 1:
@@ -61,13 +61,13 @@ def check_options(encoding_errors: Any, max_line_bytes: Any) -> Options:
 
 
 def format_of(path: Source, given: str | None) -> str:
-    """The format of a source: as given, or told by its name."""
+    """The format of a source: as given, or inferred from its name."""
     if given is not None:
         if given not in FORMATS:
-            raise DataError(f"unknown format {given!r}; known are {', '.join(FORMATS)}")
+            raise DataError(f"unknown format {given!r}; must be one of {', '.join(FORMATS)}")
         return given
     if os.fspath(path) == STDIN:
-        raise DataError(f"the format of standard input must be given: {_KNOWN}")
+        raise DataError(f"standard input has no name to infer the format from; {_KNOWN}")
     plain = Path(path)
     if plain.is_dir():
         return "folder"
@@ -77,18 +77,18 @@ def format_of(path: Source, given: str | None) -> str:
 
 
 def format_of_name(plain: Path) -> str:
-    """The format that the name of a file tells, whether the file is there or not."""
+    """The format inferred from the name of a file, which need not exist."""
     name = plain.name.lower().removesuffix(".gz")
     if name.startswith("docword.") and name.endswith(".txt"):
         return "uci"
     found = _SUFFIXES.get(Path(name).suffix)
     if found is None:
-        raise DataError(f"{plain}: the name does not tell the format; {_KNOWN}")
+        raise DataError(f"{plain}: cannot infer the format from the name; {_KNOWN}")
     return found
 
 
 def iter_located_records(path: Source, format: str, options: Options) -> Iterator[LocatedRecord]:
-    """Stream the records of a file that is not a matrix, each with its place."""
+    """Stream the records of a file other than a matrix, each with its place."""
     if format == "folder":
         yield from _folder(Path(path), options)
         return
@@ -102,23 +102,23 @@ def iter_located_records(path: Source, format: str, options: Options) -> Iterato
 
 
 def not_json(error: Exception) -> str:
-    """What is wrong with a line that should be JSON."""
+    """The message for a line that is not valid JSON."""
     if isinstance(error, json.JSONDecodeError):
         return f"not valid JSON ({error.msg} at character {error.pos + 1})"
     return f"not valid JSON ({error!s:.200})"
 
 
 def not_a_row(error: csv.Error) -> str:
-    """What is wrong with a line that should be a row of a table."""
+    """The message for a line that is not a valid row of a table."""
     if "unexpected end of data" in str(error):
         return (
-            "a quote is opened and never closed; close it, or double it where it is part of a text"
+            "a quote is opened but never closed; close it, or double it if it is part of the text"
         )
-    return f"not a row of a table ({error}); put texts into quotes, and double quotes within them"
+    return f"not a row of a table ({error}); quote the texts, and double the quotes inside them"
 
 
 def same_name(columns: list[str]) -> str:
-    """Which columns of a table cannot be told apart."""
+    """The message for a table with two columns of the same name."""
     twice = next(name for i, name in enumerate(columns) if name in columns[:i])
     return f"two columns have the same name, {twice!r}; rename one of them"
 
@@ -132,10 +132,10 @@ def _jsonl(file: Any, name: str, options: Options) -> Iterator[LocatedRecord]:
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: {not_json(error)}; write one object a line") from None
+            raise DataError(f"{where}: {not_json(error)}; write one object per line") from None
         if not isinstance(record, dict):
             raise DataError(
-                f"{where}: expected a JSON object, got {text.strip()[:40]!r}; write one object a line"
+                f"{where}: expected a JSON object, got {text.strip()[:40]!r}; write one object per line"
             )
         yield LocatedRecord(where, record)
 
@@ -146,11 +146,11 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
         for number, line in iter_lines(file, name, options.max_line_bytes)
     )
     head = next(decoded, "")
-    # Where the comma is the decimal point, spreadsheets write semicolons.
+    # Spreadsheets write semicolons in locales with a decimal comma.
     semicolons = ";" in head and "," not in head
     delimiter = "\t" if format == "tsv" else ";" if semicolons else ","
     lines = itertools.chain([head], decoded)
-    # The limit belongs to the csv module as a whole, so it is only ever raised.
+    # The limit is global to the csv module, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), options.max_line_bytes))
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     columns: list[str] | None = None
@@ -165,8 +165,8 @@ def _csv(file: Any, name: str, options: Options, format: str) -> Iterator[Locate
                 yield LocatedRecord(where, dict(zip(columns, row, strict=True)))
             elif row:
                 raise DataError(
-                    f"{where}: {len(row)} fields, but {len(columns)} columns are named; put a text "
-                    "that holds the separator into quotes"
+                    f"{where}: {len(row)} fields, but the header names {len(columns)} columns; quote "
+                    "texts that contain the separator"
                 )
     except csv.Error as error:
         raise DataError(f"{name}, line {rows.line_num}: {not_a_row(error)}") from None
@@ -200,13 +200,13 @@ def _folder(path: Path, options: Options) -> Iterator[LocatedRecord]:
         yield LocatedRecord(str(file_path), text_record(file_path, path, options))
     if not found:
         raise DataError(
-            f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder; put texts there, a file "
-            "each, or name a file"
+            f"{path}: no text files (.txt, .txt.gz or without suffix) in the folder; store one text per "
+            "file there, or name a file"
         )
 
 
 def text_record(file_path: Path, folder: Path, options: Options) -> dict[str, Any]:
-    """A file of text as a record; the folder it is in is its label."""
+    """A text file as a record; its sub-folder is its label."""
     name, text = str(file_path), ""
     if file_path.stat().st_size:  # an empty file is an empty document
         with reading(file_path) as file:
@@ -221,7 +221,7 @@ def text_record(file_path: Path, folder: Path, options: Options) -> dict[str, An
 
 
 def text_files(path: Path) -> list[Path]:
-    """The text files under a folder, sorted; hidden ones are left out."""
+    """The text files under a folder, sorted, without hidden files."""
     found = []
     for folder, _, names in os.walk(path):
         for name in names:

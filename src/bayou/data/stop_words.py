@@ -1,8 +1,8 @@
-"""Lists of words that say little, for languages other than English, from the extra ``languages``."""
+"""Stop words of languages other than English, from the extra ``languages``."""
 
 from bayou.data.errors import DataError, did_you_mean
 
-# English names of the languages (by ISO 639-1 code) that a list may be asked for.
+# English names of the supported languages, with their ISO 639-1 codes.
 _CODES = {
     "afrikaans": "af", "arabic": "ar", "basque": "eu", "bengali": "bn", "breton": "br",
     "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs",
@@ -23,7 +23,7 @@ def language_words(language: str) -> frozenset[str]:
     Raises
     ------
     DataError
-        If no list of that name is known, or the package that brings the lists is not installed.
+        If the language is unknown, or the package with the lists is not installed.
     """
     name = language.strip().lower()
     code = _CODES.get(name, name)
@@ -36,10 +36,10 @@ def language_words(language: str) -> frozenset[str]:
         import stopwordsiso
     except ImportError:
         raise DataError(
-            f"stop words of {language!r} need one more package: pip install 'bayou[languages]'"
+            f"stop words for {language!r} need an extra package: pip install 'bayou[languages]'"
         ) from None
     if not stopwordsiso.has_lang(code):
         raise DataError(
-            f"the installed stopwordsiso has no list for {language!r}; give stop_words as a list"
+            f"the installed stopwordsiso has no list for {language!r}; pass stop_words as a list"
         )
     return frozenset(stopwordsiso.stopwords(code))

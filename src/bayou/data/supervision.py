@@ -1,4 +1,4 @@
-"""What supervised models are told about documents: classes, labels, numbers to predict."""
+"""Classes, labels and target values for supervised models."""
 
 from __future__ import annotations
 
@@ -13,20 +13,16 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import column_names, dense
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.fields import is_no_label
+from bayou.data.label_entries import INFINITE, as_bits, is_list, labels_in, one_array
 from bayou.data.label_forms import (
     BINARY,
-    INFINITE,
     NO_TARGET,
     Labels,
-    as_bits,
     class_array,
-    is_list,
-    labels_in,
     of_corpus,
     of_lists,
     of_matrix,
     of_vector,
-    one_array,
 )
 
 __all__ = [
@@ -41,7 +37,7 @@ __all__ = [
     "signs",
 ]
 
-_LARGEST_TARGET = 1e30  # squares of larger ones would not be finite
+_LARGEST_TARGET = 1e30  # the square of a larger one would not be finite
 
 
 def read_labels(
@@ -53,30 +49,29 @@ def read_labels(
     multi_label: bool | None = None,
     others: bool = False,
 ) -> Labels:
-    """Read what a classifier is given.
+    """Read the labels given to a classifier.
 
     Parameters
     ----------
     y : vector, label lists, indicator matrix, or None
-        A vector gives each document one class: strings, truth values or whole numbers, and
-        None, NaN or an empty string for a document without a label. A list of lists gives each
-        document any number of labels: ``[]`` says that it has none of them, None (or ``[""]``)
-        that nothing is known. An array, sparse matrix or frame of 0 and 1 with two columns or
-        more is an indicator, and so are lists if all of them hold equally many 0 and 1 and
-        nothing else; a row of NaN is a document of which nothing is known. None takes the
-        labels of ``corpus``.
+        A vector gives each document one class: strings, booleans or whole numbers. None, NaN or
+        an empty string means that the class is unknown. A list of lists gives each document any
+        number of labels: ``[]`` means none of the labels, None (or ``[""]``) means unknown. An
+        array, sparse matrix or frame of 0 and 1 with two or more columns is an indicator. Lists
+        are an indicator too if all have the same length and hold only 0 and 1. A row of NaN
+        means that the labels are unknown. None takes the labels of ``corpus``.
     n_docs : int
     corpus : Corpus, optional
-        Where its labels are used, a document without labels is one of which nothing is known: a
-        corpus cannot say that a document has none of the labels. If no document has more than one
-        label they are classes, otherwise several labels a document.
+        The source of labels if ``y`` is None. A document without labels then counts as unknown,
+        because a corpus cannot express "none of the labels". If no document has more than one
+        label, the labels are classes; otherwise the task is multi-label.
     classes : array-like, optional
-        All classes or labels there are, for data that are part of a stream: those given may then
-        be of one class, or all without. Of an indicator they are the columns, in order.
+        All classes or labels, for one part of a stream. The part may then hold a single class, or
+        no labels at all. For an indicator these are the columns, in order.
     multi_label : bool, optional
-        What has been settled before: several labels a document (True) or classes (False).
+        The kind decided by earlier data: several labels per document (True) or classes (False).
     others : bool
-        Whether labels that are not in ``classes`` are taken as further ones, not refused. A vector's are
+        Whether labels outside ``classes`` are added instead of refused. Those of a vector are
         sorted in among the others.
 
     Examples
@@ -100,10 +95,10 @@ def read_labels(
         given = as_bits(given)
     lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
     if multi_label and not lists:
-        lists = all(map(is_no_label, given.tolist()))  # nothing is known of any document
+        lists = all(map(is_no_label, given.tolist()))  # the labels of all documents are unknown
     if multi_label is not None and multi_label is not lists:
         what = ("one class", "label lists or an indicator matrix")
-        raise DataError(f"y must give each document {what[multi_label]}, as it did before")
+        raise DataError(f"y must give each document {what[multi_label]}, as in earlier calls")
     if given.ndim == 2:
         return of_matrix(given, column_names(y), every)
     if others and every is not None:
@@ -112,11 +107,11 @@ def read_labels(
 
 
 def merge_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.NDArray[Any]:
-    """The classes of a stream with those that are announced: sorted, or the new ones behind the others.
+    """The classes of a stream with the newly announced ones: sorted, or the new ones at the end.
 
     Examples
     --------
-    >>> merged_classes(np.array(["b", "d"]), ["c", "b"], in_order=False).tolist()
+    >>> merge_classes(np.array(["b", "d"]), ["c", "b"], in_order=False).tolist()
     ['b', 'c', 'd']
     """
     if more is None:
@@ -130,9 +125,9 @@ def merge_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.
 
 
 def signs(labels: Labels) -> npt.NDArray[np.int8]:
-    """The labels as tasks of yes (+1) and no (-1), with 0 where nothing is known.
+    """The labels as binary tasks: +1 for yes, -1 for no, 0 for unknown.
 
-    Two classes make one task, +1 for the second; otherwise every label is a task.
+    Two classes are one task, +1 for the second class; otherwise every label is a task.
 
     Examples
     --------
@@ -146,7 +141,7 @@ def signs(labels: Labels) -> npt.NDArray[np.int8]:
 
 
 def responses(labels: Labels) -> npt.NDArray[np.int8]:
-    """One column a task, and one of a class that no document has: what a class to come has seen so far."""
+    """One column per task, and a last column for a class without documents: the data of future classes."""
     never = np.where(labels.known, -1, 0).astype(np.int8)
     return np.column_stack([signs(labels), never])
 
@@ -154,10 +149,10 @@ def responses(labels: Labels) -> npt.NDArray[np.int8]:
 def growth(
     old: npt.NDArray[Any], new: npt.NDArray[Any], binary: bool
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
-    """Which older task each task comes from, and with which sign.
+    """The older task that each task continues, and its sign.
 
-    A class that is new comes from the last task, where every document was a no: it is as if it had been
-    announced before the first document. Two classes were one task, yes for the second.
+    A new class continues the last task, in which every document was a "no", as if the class had been
+    announced before the first document. Two classes were one task, with "yes" for the second class.
     """
     place = {label: i for i, label in enumerate(old.tolist())}
     never = 1 if binary else len(old)
@@ -172,13 +167,13 @@ def growth(
 def read_targets(
     y: Any, n_docs: int, *, corpus: Corpus | None = None, partial: bool = False
 ) -> npt.NDArray[np.float64]:
-    """Read what a regressor is given, one row a document and one column a target.
+    """Read the target values given to a regressor: one row per document, one column per target.
 
     Parameters
     ----------
     y : array (n_docs,) or (n_docs, n_targets), or None
-        NaN or None is a missing target, of which `MissingTargetsWarning` gives the number. None
-        for all takes the targets of ``corpus``.
+        NaN or None is a missing target; `MissingTargetsWarning` reports their number. If y is
+        None, the targets of ``corpus`` are used.
     n_docs : int
     corpus : Corpus, optional
     partial : bool
@@ -198,7 +193,7 @@ def read_targets(
     values = np.asarray(dense(plain.toarray() if sp.issparse(y) else y, "y"), np.float64)
     if values.ndim not in (1, 2):
         raise DataError(
-            f"y should be a 1d array or have a column for each target, got shape {values.shape}"
+            f"y should be a 1d array, or a matrix with one column per target; got shape {values.shape}"
         )
     if len(values) != n_docs:
         raise _unequal(n_docs, len(values))
@@ -208,11 +203,11 @@ def read_targets(
     absent = np.isnan(values)
     if not partial and absent.all(axis=0).any():
         which = f" (column {int(np.argmax(absent.all(axis=0)))})" if values.shape[1] > 1 else ""
-        raise DataError(f"no document has a target{which}; give some to learn from")
+        raise DataError(f"no document has a target{which}; at least one document needs a target")
     n_absent = int(absent.any(axis=1).sum())
     if n_absent:
         warnings.warn(
-            f"{n_absent} of {n_docs} documents lack a target; nothing is learned from what is missing",
+            f"{n_absent} of {n_docs} documents lack a target; targets are learned from the others only",
             MissingTargetsWarning,
             stacklevel=3,
         )
@@ -220,7 +215,7 @@ def read_targets(
 
 
 def check_magnitude(targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Refuse numbers whose squares are not finite."""
+    """The targets; a `DataError` if a square would not be finite."""
     largest = np.abs(targets[~np.isnan(targets)]).max(initial=0.0)
     if largest > _LARGEST_TARGET:
         raise DataError(f"y holds {largest:.3g}, more than {_LARGEST_TARGET:.0e}; scale it down")
@@ -252,7 +247,7 @@ def document_weights(
 
 def _some(n_docs: int) -> None:
     if n_docs < 1:
-        raise DataError("there are no documents to learn from; give at least one")
+        raise DataError("no documents to learn from; pass at least one")
 
 
 def _unequal(n_docs: int, n_given: int) -> DataError:

@@ -1,7 +1,7 @@
-"""Corpora drawn from the models' own stories, with the truth they were drawn from.
+"""Corpora drawn from the models' generative processes, with the true parameters.
 
-Every draw has its own generator, keyed by (seed, purpose, topic or document): document d is the
-same however many documents are drawn. The streams are those of the installed numpy release.
+Every draw has its own generator, keyed by (seed, purpose, topic or document). Document d is therefore
+the same for any number of documents. The random streams are those of the installed numpy release.
 """
 
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from bayou.data.errors import DataError
 
 _TOPIC, _DOC, _WEIGHT, _NOISE = 1, 2, 3, 4
 _STICKS = 45
-_LEFT = 1e-9  # of the unit stick, beyond which no topic is broken off any more
+_LEFT = 1e-9  # remaining length of the unit stick at which stick breaking stops
 
 
 class Truth(NamedTuple):
-    """The exact draw behind a corpus; tokens are in the order of `Corpus.tokens`."""
+    """The true parameters of a corpus; tokens are in the order of `Corpus.tokens`."""
 
     topics: npt.NDArray[np.float64]  # (n_topics, n_terms), phi
     doc_topics: npt.NDArray[np.float64]  # (n_docs, n_topics), theta
@@ -45,7 +45,7 @@ def sample_lda(
     ----------
     n_docs, n_topics, n_terms : int
     doc_length : float
-        Mean number of tokens; a document may turn out empty.
+        Mean number of tokens; documents may be empty.
     alpha : float or array (n_topics,)
         Dirichlet parameter of the topics of a document.
     beta : float or array (n_terms,)
@@ -104,7 +104,7 @@ def sample_mixture(
 ) -> tuple[Corpus, Truth]:
     """Draw a corpus in which every document has one topic.
 
-    w ~ Dir(1) where `weights` is left out; phi_k ~ Dir(beta); y ~ w; N_d ~ Poisson(doc_length); all tokens
+    w ~ Dir(1) unless `weights` is given; phi_k ~ Dir(beta); y ~ w; N_d ~ Poisson(doc_length); all tokens
     of a document ~ phi_y.
 
     Parameters
@@ -112,7 +112,7 @@ def sample_mixture(
     n_docs, n_topics, n_terms, doc_length, beta, seed
         As in `sample_lda`.
     weights : array (n_topics,), optional
-        Share of the documents in each topic.
+        Fraction of the documents in each topic.
 
     Examples
     --------
@@ -152,15 +152,15 @@ def sample_hdp(
 ) -> tuple[Corpus, Truth]:
     """Draw a corpus from a hierarchical Dirichlet process.
 
-    g ~ GEM(gamma); theta_d ~ DP(alpha, g); all else as in `sample_lda`. The truth has every topic down to
-    a billionth of g; most of them have no token.
+    g ~ GEM(gamma); theta_d ~ DP(alpha, g); the rest as in `sample_lda`. The truth contains all topics until
+    1e-9 of g is left; most of them have no token.
 
     Parameters
     ----------
     n_docs, n_terms, doc_length, beta, seed
         As in `sample_lda`.
     alpha, gamma : float
-        Concentrations of the documents and of the root.
+        Concentrations of the documents and of the root measure.
 
     Examples
     --------
@@ -196,10 +196,10 @@ def sample_med_lda(
     noise: float = 0.1,
     seed: int = 0,
 ) -> tuple[Corpus, Truth]:
-    """Draw a corpus whose labels follow from its topics.
+    """Draw a corpus whose labels depend on its topics.
 
-    Words as in `sample_lda`; eta_i ~ N(0, I) for each class; the class of a document is the one with the
-    largest eta_i . zbar_d + noise e, the target of a document eta_0 . zbar_d + noise e, e ~ N(0, 1).
+    Words as in `sample_lda`; eta_i ~ N(0, I) for each class. The class of a document is the i with the
+    largest eta_i . zbar_d + noise e. The target of a document is eta_0 . zbar_d + noise e, e ~ N(0, 1).
     Documents without tokens have zbar = 0.
 
     Parameters
@@ -207,7 +207,7 @@ def sample_med_lda(
     n_docs, n_topics, n_terms, doc_length, alpha, beta, seed
         As in `sample_lda`.
     n_classes : int
-        Classes, named "class 0" and on; 0 or 1 gives targets instead.
+        Number of classes, named "class 0", "class 1", ...; 0 or 1 gives targets instead.
     noise : float
 
     Examples
@@ -244,7 +244,7 @@ def _generator(seed: int, purpose: int, number: int) -> np.random.Generator:
 
 
 def _pick(weights: npt.NDArray[np.float64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Turn uniform numbers into draws by inversion; a weight of zero is never drawn."""
+    """Draw by inversion from uniform numbers; a weight of zero is never drawn."""
     ends = np.cumsum(weights)
     found = np.searchsorted(ends, u * ends[-1], side="right")
     # u * ends[-1] may round up to ends[-1] itself

@@ -1,4 +1,4 @@
-"""Documents with labels that depend on each other, drawn from the story of Dependency-LDA."""
+"""Documents with dependent labels, drawn from the generative process of Dependency-LDA."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TERMS, _LINKS, _DOC = 20, 21, 22
 
 
 class LabelTruth(NamedTuple):
-    """What documents with labels were drawn from."""
+    """The true parameters of documents with labels."""
 
     terms: npt.NDArray[np.float64]  # phi (labels, terms)
     links: npt.NDArray[np.float64]  # phi' (topics, labels)
@@ -35,11 +35,11 @@ def sample_dependency_lda(
     beta: npt.ArrayLike = 0.02,
     seed: int = 0,
 ) -> tuple[Corpus, LabelTruth]:
-    """Draw a corpus with several labels a document.
+    """Draw a corpus with several labels per document.
 
-    theta'_d ~ Dir(alpha), phi'_k ~ Dir(beta_labels) and phi_y ~ Dir(beta); a document draws `n_label_tokens`
-    labels, each from the phi' of a topic, and keeps the distinct ones; its Poisson(doc_length) words are each
-    of one of its label tokens, from the label's phi.
+    theta'_d ~ Dir(alpha), phi'_k ~ Dir(beta_labels) and phi_y ~ Dir(beta). A document draws `n_label_tokens`
+    labels, each from the phi' of a topic, and keeps the distinct ones. It has Poisson(doc_length) words. Each
+    word belongs to one of the label tokens and is drawn from the phi of that label.
 
     Parameters
     ----------

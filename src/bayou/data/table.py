@@ -1,4 +1,4 @@
-"""Fields of records: which is the text, and what stands beside it."""
+"""Fields of records: the text, and the labels, targets, times and ids."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from bayou.data.times import parse_time
 
 _ABSENT = object()
 _TEXT = "text"
-_LOOK = 100  # records among which one must have a date, if a field of dates was named
+_LOOK = 100  # if a time field was named, one of the first records up to here must have it
 _GUESSES = {
     "label": ("labels", "label"),
     "target": ("target",),
@@ -19,7 +19,7 @@ _GUESSES = {
 
 
 class Columns(NamedTuple):
-    """Which field of a record is what: None to guess, an empty string for none."""
+    """Field names by meaning: None to guess, an empty string for no field."""
 
     text: str = "text"
     label: str | None = None
@@ -29,14 +29,14 @@ class Columns(NamedTuple):
 
 
 class Table:
-    """Collects what stands beside the text while the text streams through."""
+    """Collects the other fields of records while their texts stream through."""
 
     def __init__(
         self,
         columns: Columns,
         split: str | None,
         label_separator: str | None,
-        usual: Mapping[str, str] | None = None,  # names to look for before any other guess
+        usual: Mapping[str, str] | None = None,  # names to try before the other guesses
     ) -> None:
         self.columns = columns
         self.split = split
@@ -47,12 +47,12 @@ class Table:
             what: (usual[what], *names) if what in usual else names
             for what, names in _GUESSES.items()
         }
-        self._dated = False  # whether a record has had the field of times that was named
-        self._undated: list[DataError] = []  # about records before that
+        self._dated = False  # whether any record had the named time field
+        self._undated: list[DataError] = []  # errors for the records before it
         self._else = _TEXT if usual.get(_TEXT) == columns.text else columns.text
 
     def texts(self, records: Iterable[LocatedRecord]) -> Iterator[str]:
-        """Give the text of each record and keep what stands beside it."""
+        """Yield the text of each record and store its other fields."""
         for where, record in records:
             if self.split is not None and record.get("split") != self.split:
                 continue
@@ -60,7 +60,7 @@ class Table:
             name = self._else if name not in record and self._else in record else name
             text = self._field(where, record, name)
             if not isinstance(text, str):
-                raise DataError(f"{where}: {name!r} is not text but {text!r:.80}")
+                raise DataError(f"{where}: field {name!r} must be text, got {text!r:.80}")
             for what, guesses in self._guesses.items():
                 name = getattr(self.columns, what)
                 if name is None:
@@ -122,7 +122,7 @@ class Table:
             ) from None
 
     def fields(self) -> dict[str, Any]:
-        """What was found: labels and times if anywhere, targets and ids only if everywhere."""
+        """The collected fields: labels and times if any record has them, targets and ids if all have."""
         label, target, time, id_ = (self.values[what] for what in _GUESSES)
         out: dict[str, Any] = {}
         if any(value is not _ABSENT for value in label):

@@ -1,4 +1,4 @@
-"""Running text becomes tokens, and a collection of texts becomes counts."""
+"""Tokens of texts, and counts of their terms."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ from bayou.data.counts import CSR, is_frame
 from bayou.data.errors import DataError
 from bayou.data.stop_words import language_words
 from bayou.data.token_pattern import TOKEN_PATTERN
-from bayou.data.vocabulary import Vocabulary
+from bayou.data.vocabulary import as_vocabulary
 
 _ENGLISH = """
 a about above after again against all also although always am among an and another any are aren as
@@ -39,7 +39,9 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise DataError(f"token_pattern {pattern!r} is no regular expression: {error}") from None
+        raise DataError(
+            f"token_pattern {pattern!r} is not a valid regular expression: {error}"
+        ) from None
 
 
 def tokenize(
@@ -51,23 +53,23 @@ def tokenize(
     stop_words: frozenset[str] | None = None,
     token_pattern: str = TOKEN_PATTERN,
 ) -> list[str]:
-    """Cut a text into tokens.
+    """Split a text into tokens.
 
-    The text is brought to Unicode normal form C first, so that the two ways of writing an accented
-    letter count as one. Any string is accepted; characters that are no letters or digits separate.
+    The text is normalised to Unicode form C first, so that both encodings of an accented letter give the
+    same token. Any string is accepted. By default, characters other than letters and digits separate tokens.
 
     Parameters
     ----------
     text : str
     lowercase : bool
-        Turn the text to lower case before anything else.
+        Convert the text to lower case first.
     min_length : int
         Drop tokens of fewer characters.
     ngrams : pair of int
-        Shortest and longest run of neighbouring tokens to give, joined by a space. Runs are formed
-        after stop words are gone.
+        Minimum and maximum length of n-grams. Tokens are joined by a space. N-grams are formed
+        after stop words are removed.
     stop_words : frozenset of str, optional
-        Tokens to drop, compared as they stand after `lowercase`.
+        Tokens to drop, compared after `lowercase` is applied.
     token_pattern : str
         Regular expression of a token.
 
@@ -100,7 +102,7 @@ def tokenize(
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
-    """Refuse anything but a pair of whole numbers 1 <= low <= high."""
+    """The pair of n-gram lengths; a `DataError` unless it is two whole numbers 1 <= low <= high."""
     pair = tuple(ngrams) if isinstance(ngrams, Iterable) else ()
     if len(pair) != 2 or not all(isinstance(n, int) for n in pair) or not 1 <= pair[0] <= pair[1]:
         raise DataError(f"ngrams must be a pair like (1, 2), shortest and longest, got {ngrams!r}")
@@ -108,13 +110,13 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def as_stop_words(stop_words: Any) -> frozenset[str] | None:
-    """Turn the name of a language, None or any collection of words into a set of stop words."""
+    """The stop words of a language by name, or of a collection of words; None for none."""
     if stop_words is None:
         return None
     if isinstance(stop_words, str):
         if stop_words.strip().lower() in ("english", "en"):
             return ENGLISH_STOP_WORDS
-        # as the tokens they would be in a text: "aujourd'hui" is two
+        # tokenised like a text: "aujourd'hui" is two tokens
         words = language_words(stop_words)
         return frozenset(token for word in words for token in tokenize(word, min_length=1))
     words = frozenset(stop_words)
@@ -124,7 +126,7 @@ def as_stop_words(stop_words: Any) -> frozenset[str] | None:
 
 
 def as_texts(X: Any) -> Iterable[Any]:
-    """Whatever holds texts, to go through one after the other; of a table its only column.
+    """An iterable of texts from any container; of a table its only column.
 
     Examples
     --------
@@ -144,19 +146,19 @@ def as_texts(X: Any) -> Iterable[Any]:
         if X.ndim == 2 and X.shape[1] == 1:
             return X[:, 0]
         raise DataError(
-            f"expected a list of texts, got an array of shape {X.shape}; give one column"
+            f"expected a list of texts, got an array of shape {X.shape}; pass one column"
         )
     if isinstance(X, Mapping):
-        raise DataError(f"expected a list of texts, got a {what}; give its values as a list")
+        raise DataError(f"expected a list of texts, got a {what}; pass its values as a list")
     if isinstance(X, set | frozenset):
-        raise DataError(f"expected a list of texts, got a {what}, which has no order; give a list")
+        raise DataError(f"expected a list of texts, got a {what}, which has no order; pass a list")
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
         raise DataError(f"expected a list of texts, got {what}; put a single text in a list")
     return X
 
 
 class TokenizedTexts(list[Any]):
-    """Texts that `Vectorizer.tokens` has cut into tokens already; taken wherever it takes texts."""
+    """Texts that `Vectorizer.tokens` has already tokenised; accepted in place of texts."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,14 +168,14 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     min_df, max_df : int or float
-        Keep terms found in at least / at most so many documents: a whole number of documents
-        (``int``) or a share of them (``float`` in 0 .. 1).
+        Drop terms in fewer than `min_df` or more than `max_df` documents: a number of documents
+        (``int``) or a fraction of the documents (``float`` in 0 .. 1).
     max_features : int, optional
-        Keep only so many of the most frequent terms.
+        Keep only the N most frequent terms.
     vocabulary : iterable of str, optional
-        Count just these terms; the three limits above must then keep their defaults.
+        Count only these terms; the three limits above must then have their defaults.
     stop_words : str, iterable of str or None
-        A language by its English name or ISO 639-1 code, or the words themselves. English is built in;
+        A language by its English name or ISO 639-1 code, or a list of words. English is built in;
         other languages need ``pip install 'bayou[languages]'``.
     lowercase, min_length, ngrams, token_pattern
         As in `tokenize`.
@@ -181,9 +183,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The terms, in alphabetical order unless they were given.
+        The terms, in alphabetical order unless `vocabulary` was given.
     stop_words_ : frozenset of str or None
-        The words that `stop_words` came to.
+        The words that `stop_words` resolved to.
 
     Examples
     --------
@@ -210,15 +212,12 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> CSR:
-        """Choose the vocabulary from texts and count its terms in one pass."""
+        """Choose the vocabulary from texts and count its terms, in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
         self.stop_words_ = as_stop_words(self.stop_words)
-        given = self.vocabulary
-        if given is not None and not isinstance(given, Vocabulary):
-            given = Vocabulary(given)
         counts, self.vocabulary_ = count_tokens(
             self.tokens(X),
-            vocabulary=given,
+            vocabulary=as_vocabulary(self.vocabulary),
             min_df=self.min_df,
             max_df=self.max_df,
             max_features=self.max_features,
@@ -231,12 +230,12 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         return count_tokens(self.tokens(X), vocabulary=self.vocabulary_)[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Return the terms in the order of the columns."""
+        """The terms in the order of the columns."""
         check_is_fitted(self, "vocabulary_")
         return np.array(self.vocabulary_.terms, dtype=object)
 
     def tokens(self, X: Iterable[str]) -> Iterator[list[str]]:
-        """Cut each text into tokens, in the vocabulary or not."""
+        """Tokenise each text; tokens outside the vocabulary are included."""
         if isinstance(X, TokenizedTexts):
             yield from X
             return
@@ -254,7 +253,7 @@ class Vectorizer(TransformerMixin, BaseEstimator):
             )
 
     def _stop_words(self) -> frozenset[str] | None:
-        """As resolved by `fit`: a fitted vectoriser does without the package they came from."""
+        """The words resolved by `fit`: a fitted vectoriser does not need the package with the lists."""
         if hasattr(self, "stop_words_"):
             return self.stop_words_
         return as_stop_words(self.stop_words)

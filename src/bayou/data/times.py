@@ -1,4 +1,4 @@
-"""Times of documents in all the ways that people write them."""
+"""Times of documents in many notations."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?", re.ASCII)
 _DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?=$|[T ])", re.ASCII)  # also 2024/5/31
 _EITHER = re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{2}(\d{2})?(?!\d).*", re.ASCII)  # 5/6/2024
 _ZONE = re.compile(r"\s+([+-]\d{2}:?\d{2})$", re.ASCII)
-_ZONES = r"( +([+-]\d{4}|ut|utc|gmt|z|[aecmp][sd]t))?( *\(.*\))?"  # that are known
+_ZONES = r"( +([+-]\d{4}|ut|utc|gmt|z|[aecmp][sd]t))?( *\(.*\))?"  # the supported zones
 _MAIL = re.compile(r"(?i)([a-z]{3}, *)?\d\d? [a-z]{3} \d{4} \d\d:\d\d(:\d\d)?" + _ZONES, re.ASCII)
 _NAMES = (
     "january", "february", "march", "april", "may", "june",
@@ -32,21 +32,25 @@ _IN_WORDS = tuple(
     re.compile("(?i)" + _WEEKDAY + form + _REST, re.ASCII)
     for form in (rf"{_NTH}[ -](?:of )?{_NAMED},?[ -]", rf"{_NAMED} +{_NTH},? +", rf"{_NAMED},? +")
 )  # 23 August 1998, August 23, 1998 and August 1998
-_UNITS = (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)  # so large in seconds is the year 5138 or later
-_FEWEST = (
-    10**7
-)  # seconds: below stand years of two digits, months (202405), days of spreadsheets (36526)
+_UNITS = (
+    (1e17, 1e9),
+    (1e14, 1e6),
+    (1e11, 1e3),
+)  # as seconds, such numbers are in the year 5138 or later
+# Seconds. Smaller numbers are two-digit years, months (202405) or day numbers of spreadsheets (36526).
+_FEWEST = 10**7
 _FORMS = "write an ISO date (2024-05-31, 2024-05-31T12:00Z), a year, or seconds or milliseconds since 1970"
 
 
 def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
-    """Turn times into datetime64[us]; a missing time becomes NaT.
+    """Convert times to datetime64[us]; a missing time becomes NaT.
 
-    Accepted are datetime64 arrays, dates and datetimes (those with a time zone are moved to UTC),
-    ISO strings, dates of mail and news feeds and those with English names of months, bare years and months,
-    and numbers: four-digit whole numbers are years, those of eight and of fourteen digits dates (20240531,
-    20240531120000), others seconds since 1970, or milliseconds, microseconds or nanoseconds where seconds
-    would be in a year after 5138. Smaller numbers are refused. A number may be text, and 1996.0 is 1996.
+    Accepted are datetime64 arrays, dates and datetimes (with a time zone: converted to UTC), and strings:
+    ISO dates, dates of mail and news feeds, dates with English month names, bare years and months.
+    Four-digit whole numbers are years; those of eight and fourteen digits are dates (20240531,
+    20240531120000). Other numbers are seconds since 1970, or milliseconds, microseconds or nanoseconds
+    if seconds would be after the year 5138. Smaller numbers are refused. A number may be given as text, and
+    1996.0 means 1996.
     """
     if isinstance(times, str | bytes) or not isinstance(times, Iterable):
         raise DataError(f"times must be one entry per document, got {times!r:.80}")
@@ -66,7 +70,7 @@ def as_times(times: Any, n_docs: int) -> npt.NDArray[np.datetime64]:
 
 
 def parse_time(value: Any) -> np.datetime64:
-    """Turn one time in any accepted form into a datetime64[us].
+    """Convert one time in any accepted form to a datetime64[us].
 
     Examples
     --------
@@ -96,18 +100,16 @@ def parse_time(value: Any) -> np.datetime64:
 
 
 def _why_not(value: Any) -> str:
-    """What is wrong with something that should be a time, and what to write."""
+    """The message for a value that is not a time, with what to write instead."""
     said = f"{value!r:.80} is not a time"
     if isinstance(value, str) and _EITHER.fullmatch(value.strip()):
-        return (
-            f"{said}: some write the day first and some the month; write 2024-05-31, or 31 May 2024"
-        )
+        return f"{said}: day and month are ambiguous; write 2024-05-31, or 31 May 2024"
     text = value.strip() if isinstance(value, str) else ""
     number = isinstance(value, int | float | np.number) or _NUMBER.fullmatch(text)
     if number and not isinstance(value, bool | np.bool_) and abs(float(value)) < _FEWEST:
         return (
-            f"{said}: a number so small would be seconds of 1970; write years with four digits and all "
-            "others as dates (2024-05-31), also months (2024-05) and the days that a spreadsheet counts"
+            f"{said}: as seconds such a small number would be in 1970; write years with four digits, and "
+            "other times as dates (2024-05-31), also months (2024-05) and day numbers of a spreadsheet"
         )
     return f"{said}; {_FORMS}"
 
@@ -115,7 +117,7 @@ def _why_not(value: Any) -> str:
 def _from_string(text: str) -> datetime:
     if _NUMBER.fullmatch(text):
         whole, _, part = text.partition(".")
-        if not part.strip("0"):  # 1996.0 is what a column of years becomes when one is missing
+        if not part.strip("0"):  # a column of years with a missing value reads as 1996.0
             return _from_digits(whole)
         return _since_1970(float(text))
     if _MONTH.fullmatch(text):
@@ -131,13 +133,13 @@ def _from_digits(text: str) -> datetime:
         return datetime(int(text), 1, 1)
     if len(text) == 8 and text.isdigit():
         return datetime.fromisoformat(text)
-    if len(text) == 14 and text.isdigit():  # as milliseconds it would be after 2286
+    if len(text) == 14 and text.isdigit():  # as milliseconds this would be after 2286
         return datetime.fromisoformat(f"{text[:8]}T{text[8:]}")
     return _since_1970(float(text))
 
 
 def _nearly_iso(text: str) -> datetime:
-    """What is no ISO date and still cannot be taken for another day; 5/6/2024 could."""
+    """Parse a date that is not ISO but unambiguous; 5/6/2024 is ambiguous."""
     if _MAIL.fullmatch(text):
         return parsedate_to_datetime(text)
     for form in _IN_WORDS:

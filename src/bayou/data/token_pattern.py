@@ -1,7 +1,7 @@
-"""What a word is, unless told otherwise."""
+"""The default regular expression of a token."""
 
-# Letters and digits of any script. Vowel signs and other combining marks are no letters to `re`;
-# the blocks that need them are listed, or the words of those scripts would be cut to pieces.
+# Letters and digits of any script. `re` does not count vowel signs and other combining marks as letters.
+# The blocks that need them are listed here; without them, words of those scripts would be split.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
     "\u064b-\u065f\u0670\u06d6-\u06dc\u0711\u0730-\u074a\u0900-\u0903\u093a-\u094f\u0955-\u0957"

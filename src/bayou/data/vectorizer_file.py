@@ -1,4 +1,4 @@
-"""The parameters of a vectoriser as a model file holds them."""
+"""The parameters of a vectoriser, as stored in a model file."""
 
 from dataclasses import fields
 from typing import Any
@@ -12,7 +12,7 @@ from bayou.data.text import Vectorizer, tokenize
 
 
 def parameters(vectorizer: Vectorizer) -> dict[str, Any]:
-    """Everything a vectoriser was made with as JSON; collections of words in order."""
+    """All parameters of a vectoriser as JSON; sets of words are sorted."""
     return {f.name: _plain(getattr(vectorizer, f.name)) for f in fields(Vectorizer)}
 
 
@@ -25,22 +25,22 @@ def _plain(value: Any) -> Any:
 
 
 def columns(value: Any) -> dict[str, str] | None:
-    """What a file says of the columns that `bayou fit` read, or None where it says nothing."""
+    """The column names that `bayou fit` stored in a file, or None if it stored none."""
     if value is None:
         return None
     known = {*Columns._fields, "label_separator"}
     if not isinstance(value, dict) or set(value) - known:
-        raise ModelFileError("the model file's columns are not those of documents; save it again")
+        raise ModelFileError("the model file's columns are not fields of documents; save it again")
     if not all(isinstance(name, str) and name for name in value.values()):
-        raise ModelFileError("the model file's columns are not named by text; save it again")
+        raise ModelFileError("the model file's columns are not named by strings; save it again")
     return value
 
 
 def restore_vectorizer(given: Any) -> Vectorizer:
-    """The vectoriser whose `parameters` these are; it is not fitted."""
+    """The vectoriser with these `parameters`, not fitted."""
     known = {f.name for f in fields(Vectorizer)}
     if not isinstance(given, dict) or set(given) - known:
-        raise ModelFileError("the vectoriser's parameters in the file are not those of bayou")
+        raise ModelFileError("the model file holds unknown parameters of the vectoriser")
     try:
         made = Vectorizer(**given | {"ngrams": tuple(given.get("ngrams", (1, 1)))})
         check_limits(made.min_df, made.max_df, made.max_features)

@@ -1,4 +1,4 @@
-"""Terms and their numbers."""
+"""Terms and their column numbers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import overload
@@ -7,12 +7,12 @@ from bayou.data.errors import DataError
 
 
 class Vocabulary:
-    """An immutable, ordered list of distinct terms that knows the number of each.
+    """An immutable, ordered list of distinct terms, with the number of each term.
 
     Parameters
     ----------
     terms : iterable of str
-        The terms in order; term ``i`` names column ``i`` of the counts.
+        The terms in order; term ``i`` is the name of column ``i`` of the counts.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Vocabulary:
 
     def __init__(self, terms: Iterable[str]) -> None:
         if isinstance(terms, str | bytes) or not isinstance(terms, Iterable):
-            raise DataError(f"a vocabulary is a list of terms, got {terms!r:.80}")
+            raise DataError(f"a vocabulary must be a list of terms, got {terms!r:.80}")
         self._terms = tuple(terms)
         self._index: dict[str, int] = {}
         for i, term in enumerate(self._terms):
@@ -43,34 +43,36 @@ class Vocabulary:
         return self._terms
 
     def index(self, term: str) -> int:
-        """Return the number of a term; an unknown term is a `DataError`."""
+        """The number of a term; a `DataError` if the term is unknown."""
         try:
             return self._index[term]
         except KeyError:
-            raise DataError(f"{term!r} is not one of the {len(self)} terms") from None
+            raise DataError(
+                f"{term!r} is not among the {len(self)} terms of the vocabulary"
+            ) from None
 
     @overload
     def get(self, term: str) -> int | None: ...
     @overload
     def get(self, term: str, default: int) -> int: ...
     def get(self, term: str, default: int | None = None) -> int | None:
-        """Return the number of a term, or ``default`` when the term is unknown."""
+        """The number of a term, or ``default`` if the term is unknown."""
         return self._index.get(term, default)
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """The number of every term; not to be changed."""
+        """The number of every term; read-only."""
         return self._index
 
     def revised(self, keep: Iterable[int], new: Iterable[str]) -> "Vocabulary":
-        """Some of the terms, by their numbers, then others that are none of them."""
+        """A vocabulary of some of the terms, by number, followed by new ones."""
         made = object.__new__(Vocabulary)
         made._terms = (*map(self._terms.__getitem__, keep), *new)
         made._index = dict(zip(made._terms, range(len(made._terms)), strict=True))
         return made
 
     def missing(self, words: Iterable[str]) -> set[str]:
-        """Those of the words that are no terms."""
+        """The words that are not in the vocabulary."""
         index = self._index
         return {word for word in words if word not in index}
 
@@ -102,3 +104,8 @@ class Vocabulary:
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self._terms[:3])) + (", ..." if len(self) > 3 else "")
         return f"Vocabulary({len(self)} terms: {shown})" if self._terms else "Vocabulary(0 terms)"
+
+
+def as_vocabulary(terms: Iterable[str] | None) -> Vocabulary | None:
+    """The terms as a `Vocabulary`; None stays None."""
+    return terms if terms is None or isinstance(terms, Vocabulary) else Vocabulary(terms)

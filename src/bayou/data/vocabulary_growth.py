@@ -1,7 +1,7 @@
-"""A vocabulary that follows a stream: words that keep coming get a column, words that stay away lose it.
+"""A vocabulary that follows a stream: frequent new words get a column, unused terms lose theirs.
 
-Evidence is the number of documents that a word was in, halved every ``memory`` documents. Every ``every``
-documents the vocabulary is revised, so that it depends on the documents in their order and on nothing else.
+The evidence of a word is the number of documents that contain it, halved every ``memory`` documents. The
+vocabulary is revised every ``every`` documents. It therefore depends only on the documents and their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayou.data.errors import DataError, ModelFileError
 from bayou.data.vocabulary import Vocabulary
 
 I64 = NDArray[np.int64]
-_LEAD = 2  # how many times the evidence of a term a candidate needs to take its column
+_LEAD = 2  # a candidate needs this many times the evidence of a term to take its column
 _COUNTS = ("n_docs", "mass", "n_added", "n_dropped")
 
 
@@ -30,15 +30,15 @@ class Growth:
     Parameters
     ----------
     max_terms : int
-        Most columns at a time. When all are taken, a word needs twice the evidence of the weakest term to
-        take its column.
+        Maximum number of columns. When all are used, a new word needs more than twice the evidence of the
+        weakest term to take its column.
     min_docs : int
-        Documents that a word must have been in before it gets a column.
+        Number of documents that must contain a word before it gets a column.
     memory : int
-        Documents after which evidence is halved. A term whose evidence has come to nothing is dead and
-        loses its column: one that was in n documents, after log2(n) + 1 times as many without it.
+        Number of documents after which evidence is halved. A term whose evidence reaches zero loses its
+        column. After n documents with the term, this takes log2(n) + 1 times ``memory`` without it.
     every : int
-        Documents between two revisions.
+        Number of documents between two revisions.
 
     Examples
     --------
@@ -62,81 +62,81 @@ class Growth:
 
 
 class Revision(NamedTuple):
-    """What becomes of a vocabulary: columns that stay, in their order, and terms behind them."""
+    """The change of a vocabulary: columns that stay, in order, and the terms added after them."""
 
     keep: I64
     new: tuple[str, ...]
 
 
 class VocabularyReport(NamedTuple):
-    """What has become of a vocabulary."""
+    """The size of a growing vocabulary, its changes so far, and its candidates."""
 
     n_terms: int
     n_added: int
     n_dropped: int
-    dropped_tokens: float  # that were counted for the terms that lost their columns
-    n_candidates: int  # words without a column that are watched
+    dropped_tokens: float  # tokens that were counted for terms that lost their columns
+    n_candidates: int  # words without a column for which evidence is kept
     unknown_share: float  # of all tokens since the first vocabulary was chosen
-    candidates: list[tuple[str, int]]  # those with most evidence
+    candidates: list[tuple[str, int]]  # the candidates with most evidence
 
 
 class VocabularyAccount:
-    """What is known of words in the vocabulary and out of it.
+    """Evidence of the words inside and outside the vocabulary.
 
     Attributes
     ----------
     evidence : int64 array (terms,)
-        Documents that each term was in, as far as they are remembered.
-    strangers : dict of str to int
-        The same of words without a column, after a revision at most twice as many as there may be columns.
+        Number of documents that contain each term, halved every ``memory`` documents.
+    unknown_words : dict of str to int
+        The evidence of words without a column. A revision keeps at most ``2 * max_terms`` of them.
     n_docs, mass : int
-        Documents so far, and those of them that are remembered.
+        Number of documents so far, and the same number halved like the evidence.
     n_added, n_dropped : int
-        Terms that got a column, and that lost it.
+        Number of terms that got a column, and that lost it.
     dropped_tokens : float
-        Tokens that models had counted for the terms they lost.
+        Number of tokens that models had counted for the dropped terms.
     """
 
     def __init__(self, growth: Growth, evidence: I64, mass: int) -> None:
         if len(evidence) > growth.max_terms:
             raise DataError(
                 f"the vocabulary has {len(evidence)} terms, more than max_terms = {growth.max_terms}; "
-                "raise it, or begin with fewer"
+                "raise max_terms, or start with fewer terms"
             )
         self.growth, self.evidence, self.mass = growth, evidence, mass
-        self.strangers: dict[str, int] = {}
+        self.unknown_words: dict[str, int] = {}
         self.n_docs = self.n_added = self.n_dropped = 0
         self.dropped_tokens = 0.0
 
     @property
-    def room(self) -> int:
-        """Documents until the next revision."""
+    def n_until_revision(self) -> int:
+        """Number of documents until the next revision."""
         return self.growth.every - self.n_docs % self.growth.every
 
-    def saw(self, n_docs: int, terms: I64, strangers: Iterable[str]) -> None:
-        """Add documents, at most `room`: each term once a document, and each word that is none."""
+    def add_documents(self, n_docs: int, terms: I64, unknown_words: Iterable[str]) -> None:
+        """Add at most `n_until_revision` documents: each term and each unknown word once per document."""
         self.evidence += np.bincount(terms, minlength=len(self.evidence))
-        for word in strangers:
-            self.strangers[word] = self.strangers.get(word, 0) + 1
+        for word in unknown_words:
+            self.unknown_words[word] = self.unknown_words.get(word, 0) + 1
         self.n_docs += n_docs
         self.mass += n_docs
 
     def revise(self, vocabulary: Vocabulary, max_share: float = 1.0) -> Revision | None:
-        """What changes when a revision is due; words in more than such a share of documents stay out.
+        """Revise the vocabulary if due. Words in more than ``max_share`` of the documents are excluded.
 
-        A term that lost its column to another keeps its evidence, as a stranger.
+        A term that lost its column to another word keeps its evidence as an unknown word.
         """
         if self.n_docs % self.growth.every:
             return None
         if self.n_docs // self.growth.memory > (self.n_docs - 1) // self.growth.memory:
             self.evidence //= 2
             self.mass //= 2
-            self.strangers = {w: n // 2 for w, n in self.strangers.items() if n > 1}
+            self.unknown_words = {w: n // 2 for w, n in self.unknown_words.items() if n > 1}
         keep, new = self._choose_terms(max_share * self.mass)
         gone = np.setdiff1d(np.flatnonzero(self.evidence), keep, assume_unique=True).tolist()
         n_dropped = len(self.evidence) - len(keep)
-        counts = np.array([self.strangers.pop(word) for word in new], np.int64)
-        self.strangers |= {vocabulary[v]: int(self.evidence[v]) for v in gone}
+        counts = np.array([self.unknown_words.pop(word) for word in new], np.int64)
+        self.unknown_words |= {vocabulary[v]: int(self.evidence[v]) for v in gone}
         self.evidence = np.concatenate([self.evidence[keep], counts])
         self.n_added += len(new)
         self.n_dropped += n_dropped
@@ -147,7 +147,7 @@ class VocabularyAccount:
         """Terms that stay, and words that get a column."""
         able = [
             (-n, word)
-            for word, n in self.strangers.items()
+            for word, n in self.unknown_words.items()
             if n >= self.growth.min_docs and n <= most
         ]
         able.sort()
@@ -160,35 +160,35 @@ class VocabularyAccount:
                 break
             n_moved += 1
         keep = np.setdiff1d(alive, weakest[:n_moved], assume_unique=True)
-        if not len(keep) and not able:  # a model has at least one column
+        if not len(keep) and not able:  # a model needs at least one column
             keep = np.zeros(1, np.int64)
         chosen = able[: n_free + n_moved]
         return keep.astype(np.int64), tuple(sorted(word for _, word in chosen))
 
     def _forget(self) -> None:
-        """Of too many strangers, half; those of least evidence go."""
-        if len(self.strangers) > 2 * self.growth.max_terms:
-            order = sorted((-n, word) for word, n in self.strangers.items())
-            self.strangers = {word: -n for n, word in order[: self.growth.max_terms]}
+        """If there are too many unknown words, keep those with most evidence."""
+        if len(self.unknown_words) > 2 * self.growth.max_terms:
+            order = sorted((-n, word) for word, n in self.unknown_words.items())
+            self.unknown_words = {word: -n for n, word in order[: self.growth.max_terms]}
 
     def candidates(self, n: int) -> list[tuple[str, int]]:
-        """The words without a column that have most evidence, with it."""
-        order = sorted((-count, word) for word, count in self.strangers.items())
+        """The words without a column that have most evidence, with their evidence."""
+        order = sorted((-count, word) for word, count in self.unknown_words.items())
         return [(word, -count) for count, word in order[:n]]
 
     # -- files ---------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a file holds of it beside `figures`."""
-        words = sorted(self.strangers)
+        """The arrays for a model file; the rest is in `figures`."""
+        words = sorted(self.unknown_words)
         return {
             "evidence": self.evidence,
             "strangers": container.pack_strings(words),
-            "counts": np.array([self.strangers[word] for word in words], np.int64),
+            "counts": np.array([self.unknown_words[word] for word in words], np.int64),
         }
 
     def figures(self) -> dict[str, Any]:
-        """Settings and counts, as JSON has them."""
+        """Settings and counts as JSON."""
         counts = {name: getattr(self, name) for name in _COUNTS}
         return {"growth": asdict(self.growth), "dropped_tokens": self.dropped_tokens} | counts
 
@@ -196,7 +196,7 @@ class VocabularyAccount:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], given: Any, n_terms: int
     ) -> VocabularyAccount:
-        """The inverse of `arrays` and `figures`, for a vocabulary of so many terms."""
+        """The inverse of `arrays` and `figures`, for a vocabulary of ``n_terms`` terms."""
         try:
             growth = Growth(**given["growth"])
             account = cls(growth, arrays["evidence"], 0)
@@ -204,7 +204,7 @@ class VocabularyAccount:
                 setattr(account, name, _count(given[name]))
             account.dropped_tokens = float(given["dropped_tokens"])
             words, counts = container.unpack_strings(arrays["strangers"]), arrays["counts"]
-            account.strangers = dict(zip(words, map(int, counts), strict=True))
+            account.unknown_words = dict(zip(words, map(int, counts), strict=True))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(
                 f"the growing vocabulary in the file cannot be used: {error!s:.100}; save it again"
@@ -213,15 +213,15 @@ class VocabularyAccount:
         if (
             not shapes
             or (account.evidence < 0).any()
-            or min(account.strangers.values(), default=1) < 1
+            or min(account.unknown_words.values(), default=1) < 1
         ):
-            raise ModelFileError("the file's evidence does not fit its vocabulary; save it again")
+            raise ModelFileError("the file's evidence does not match its vocabulary; save it again")
         return account
 
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r:.40} is no count")
+        raise ValueError(f"{value!r:.40} is not a count")
     return value
 
 
@@ -231,7 +231,7 @@ def revise_vocabulary(vocabulary: Vocabulary, revision: Revision) -> Vocabulary:
 
 
 def open_account(growth: Any, n_terms: int, first: Corpus | None) -> VocabularyAccount:
-    """The account of a vocabulary that was chosen from the first documents, or of one that was found."""
+    """The account of a vocabulary chosen from the documents ``first``, or of a given one (None)."""
     if not isinstance(growth, Growth):
         raise DataError(f"growth must be a bayou.data.Growth, got {growth!r:.80}")
     if first is None:
@@ -243,7 +243,7 @@ def open_account(growth: Any, n_terms: int, first: Corpus | None) -> VocabularyA
 def report_of(
     account: VocabularyAccount | None, n_terms: int, met: tuple[int, int], n: int
 ) -> VocabularyReport:
-    """A report; ``met`` are tokens in the vocabulary and out of it."""
+    """A report; ``met`` are the numbers of known and unknown tokens."""
     share = met[1] / max(sum(met), 1)
     if account is None:
         return VocabularyReport(n_terms, 0, 0, 0.0, 0, share, [])
@@ -252,7 +252,7 @@ def report_of(
         account.n_added,
         account.n_dropped,
         account.dropped_tokens,
-        len(account.strangers),
+        len(account.unknown_words),
         share,
         account.candidates(n),
     )

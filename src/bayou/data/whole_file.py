@@ -1,4 +1,4 @@
-"""Files that are written wholly or not at all."""
+"""Atomic writing of files."""
 
 import contextlib
 import errno
@@ -13,15 +13,15 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 def replace_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Put a file in the place of the one that is there, in one step that a power cut cannot halve.
+    """Write a file atomically: after a power cut, either the old or the new file is complete.
 
-    Whoever may read the old one may read the new one, and nobody else.
+    An existing file keeps its permissions.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            if path.exists() and hasattr(os, "fchmod"):  # a private model stays private
+            if path.exists() and hasattr(os, "fchmod"):  # a private file stays private
                 os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             for part in parts:
                 file.write(part)
@@ -36,14 +36,14 @@ def replace_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, where the system has a way to ask for it."""
+    """Make the new name survive a power cut, if the system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not all file systems support it
             raise
     finally:
         os.close(descriptor)

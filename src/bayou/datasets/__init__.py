@@ -1,4 +1,4 @@
-"""Corpora: one that is always there, one with planted events, and those in a folder of yours."""
+"""Corpora: a built-in one, a synthetic one with planted events, and the corpora of a user's folder."""
 
 from bayou.datasets.corpora import load_corpus
 from bayou.datasets.docstrings import Docstring, iter_docstrings, load_docstrings, versions

@@ -19,7 +19,7 @@ _DAY_OF_YEAR = re.compile(r"(\d{4})-(?:day-)?(\d{1,3})", re.ASCII)
 
 
 class _Fields(NamedTuple):
-    """Which field of a text record is what, as in `bayou.data.read`."""
+    """Field names of a text record by meaning, as in `bayou.data.read`."""
 
     label: str | None = None
     target: str | None = None
@@ -41,20 +41,20 @@ def load_corpus(
     Parameters
     ----------
     name : str
-        A name that `list_corpora` gives.
+        A name from `list_corpora`.
     folder : path, optional
-        By default the one that the environment variable ``BAYOU_DATA`` names.
+        Default: the folder in the environment variable ``BAYOU_DATA``.
     split : str
-        "train", "test" or another part that the corpus has; "all" is every document.
+        "train", "test" or another part of the corpus; "all" is every document.
     vectorizer : Vectorizer, optional
-        Counts texts; by default ``Vectorizer()``. If it is not fitted yet it will be, on the
-        training part where there is one unless all documents are loaded: so the test part has the
-        terms of the training part. Counts have their terms already.
+        Counts the terms of texts. Default: ``Vectorizer()``. A vectoriser that is not fitted is
+        fitted here: on all documents if all are loaded, otherwise on the training part if there
+        is one. The test part therefore has the terms of the training part. Not for counts.
     label, target : str, optional
-        Fields of texts to use as labels and as targets, as in `bayou.data.read`. Labels are the
-        same for all parts.
+        Fields of texts to use as labels and as targets, as in `bayou.data.read`. The label names
+        are the same for all parts.
     time : str, optional
-        Field of texts that holds the date; an empty string leaves dates out.
+        Field of texts with the date; an empty string ignores dates.
 
     Returns
     -------
@@ -76,8 +76,8 @@ def load_corpus(
         return _load_text(found, split, vectorizer, fields)
     if vectorizer is not None or label is not None or target is not None or time:
         raise DataError(
-            f"corpus {name!r} holds counts, not texts; leave out vectorizer, label and target "
-            'and give no time but ""'
+            f"corpus {name!r} holds counts, not texts; leave out vectorizer, label and target, "
+            'and pass no time or ""'
         )
     parts = _choose_files(found, split)
     return _stack_corpora([_load_counts(found, path, dated=time is None) for path in parts])
@@ -95,7 +95,7 @@ def _choose_files(found: CorpusFiles, split: str) -> list[Path]:
 def _no_such_split(name: str, split: str, there: Iterable[str]) -> DataError:
     parts = sorted(there)
     what = (
-        f"its parts are {format_names(parts)} and 'all'" if parts else 'it has no split: use "all"'
+        f"its parts are {format_names(parts)} and 'all'" if parts else 'it has no split; use "all"'
     )
     return DataError(f"corpus {name!r} has no part {split!r}; {what}")
 
@@ -121,7 +121,7 @@ def _load_text(
 
 
 def _survey(path: Path, label: str | None) -> tuple[dict[str, bool], list[str] | None]:
-    """Which splits there are, each with whether it has labels; and the names of all labels."""
+    """The splits, each with whether it has labels; and the names of all labels."""
     fields = ("labels", "label") if label is None else (label,)
     splits: dict[str, bool] = {}
     names: set[Any] = set()
@@ -131,7 +131,7 @@ def _survey(path: Path, label: str | None) -> tuple[dict[str, bool], list[str] |
         split = split if isinstance(split, str) else ""
         splits[split] = splits.get(split, False) or field is not None
         names.update(_labels(record, field))
-    # whole numbers beside names would be taken for positions in the list
+    # whole numbers together with names would be read as positions in the list
     plain = bool(names) and all(isinstance(name, str) for name in names)
     return splits, sorted(names) if plain else None
 
@@ -149,14 +149,14 @@ def _load_counts(found: CorpusFiles, path: Path, *, dated: bool) -> Corpus:
     stem = plain_name(path).removeprefix("docword.") if form == "uci" else "txt"
     terms = _beside(path, f"vocab.{stem}")
     if terms is None:
-        raise DataError(f"no vocab.{stem} beside {path}; it names the terms, one a line")
+        raise DataError(f"no vocab.{stem} next to {path}; it must name the terms, one per line")
     label_names = _beside(path, "labels.txt") if form == "svmlight" else None
     try:
         corpus = read(path, format=form, vocabulary=terms, label_names=label_names)
     except DataError as error:
         raise DataError(f"{found.name!r} cannot be read as counts of terms: {error}") from None
     if corpus.labels is not None and label_names is None:
-        raise DataError(f"no labels.txt beside {path}; it names the labels, one a line")
+        raise DataError(f"no labels.txt next to {path}; it must name the labels, one per line")
     meta = _beside(path, f"{plain_name(path).removesuffix('.svm')}.meta.tsv")
     if meta is None:
         return corpus
@@ -177,7 +177,7 @@ def _beside(path: Path, name: str) -> Path | None:
 
 
 def _meta(path: Path, n_docs: int, *, dated: bool) -> tuple[list[str], list[Any] | None]:
-    """Read the ids of the documents, and their times unless these are not wanted."""
+    """Read the ids of the documents, and their times if ``dated``."""
     rows = [line.split("\t") for line in read_names(path)]
     if len(rows) != n_docs:
         raise DataError(f"{path}: {len(rows)} lines for {n_docs} documents")
@@ -193,7 +193,7 @@ def _meta(path: Path, n_docs: int, *, dated: bool) -> tuple[list[str], list[Any]
 
 
 def _time(text: str) -> str | date:
-    """A date as it is, but for the day of a year (2008-182 or 2008-day-182)."""
+    """Convert the day of a year (2008-182 or 2008-day-182); return other dates unchanged."""
     match = _DAY_OF_YEAR.fullmatch(text)
     if match is None or not 1 <= int(match[2]) <= 366 or (len(match[2]) < 3 and "day" not in text):
         return text
@@ -201,7 +201,7 @@ def _time(text: str) -> str | date:
 
 
 def _stack_corpora(parts: list[Corpus]) -> Corpus:
-    """One corpus of several with the same terms and labels; what one of them lacks is left out."""
+    """Join corpora with the same terms and labels; fields that one of them lacks are dropped."""
     if len(parts) == 1:
         return parts[0]
     labels, times, ids = ([getattr(p, what) for p in parts] for what in ("labels", "times", "ids"))

@@ -1,8 +1,7 @@
-"""The built-in corpus: what Python, NumPy, SciPy and scikit-learn say about themselves.
+"""The built-in corpus: the documentation of Python, NumPy, SciPy and scikit-learn.
 
-The text is read from the source files installed on this machine, so nothing is shipped and nothing
-is downloaded. It changes a little from one version of the libraries to the next: quote `versions`
-beside a result.
+The text is read from the installed source files, so nothing is shipped or downloaded. It differs
+slightly between versions of the libraries: report `versions` with a result.
 """
 
 import gzip
@@ -29,7 +28,7 @@ Split = Literal["train", "test"]
 Subset = Literal["all", "train", "test"]
 Labels = Literal["parameters", "package"]
 
-_FORMAT = 1  # of the cache; raise it whenever the reading of source files changes
+_FORMAT = 1  # of the cache; increase it when the parsing of source files changes
 _DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn")
 
 
@@ -39,7 +38,7 @@ class Docstring:
 
     id: str  # public dotted name
     text: str  # prose, without the sections on parameters, examples and references
-    package: str  # its class: "scipy.stats", "numpy.linalg", "json", ...
+    package: str  # the class label: "scipy.stats", "numpy.linalg", "json", ...
     labels: tuple[str, ...]  # names of its parameters
 
     @property
@@ -49,7 +48,7 @@ class Docstring:
 
     @property
     def split(self) -> Split:
-        """The part of the fixed split: a hash of the name puts one in five into "test"."""
+        """The part of the fixed split: by a hash of the name, one in five is in "test"."""
         digest = hashlib.sha256(self.id.encode()).digest()
         return "test" if int.from_bytes(digest[:8], "big") % 5 == 0 else "train"
 
@@ -70,17 +69,17 @@ def versions() -> dict[str, str]:
 
 
 def iter_docstrings(*, min_words: int = 30, cache: bool = True) -> Iterator[Docstring]:
-    """Yield the documentation of the installed libraries, one record a documented name.
+    """Yield the documentation of the installed libraries, one record per documented name.
 
-    No library is imported: source files are parsed. The first call takes some seconds and leaves
-    the records in the user's cache folder; where that cannot be written, every call reads anew.
+    No library is imported: source files are parsed. The first call takes some seconds and writes
+    the records to the user's cache folder. If that folder is not writable, every call parses again.
 
     Parameters
     ----------
     min_words : int
-        Leave out records with fewer words of prose than this.
+        Skip records with fewer words of prose.
     cache : bool
-        Read and write the cache. A damaged cache is built again.
+        Read and write the cache. A damaged cache is rebuilt.
 
     Yields
     ------
@@ -109,7 +108,7 @@ def load_docstrings(
     min_label_docs: int = 20,
     cache: bool = True,
 ) -> Corpus:
-    """Load the built-in corpus: the documentation of Python and three libraries beside it.
+    """Load the built-in corpus: the documentation of Python and three libraries.
 
     Parameters
     ----------
@@ -117,17 +116,17 @@ def load_docstrings(
         The fixed split keeps one name in five for testing. The test part has the vocabulary of
         the training part.
     labels : {"parameters", "package"}
-        What to learn beside the text: the names of a function's parameters (several a document,
-        and far from independent), or the sub-package it belongs to (exactly one a document).
+        The labels: the names of a function's parameters (several per document, and strongly
+        dependent), or its sub-package (exactly one per document).
     min_words : int
-        Leave out documents with fewer words than this.
+        Skip documents with fewer words.
     min_df, max_df : int, float
-        Leave out terms in fewer documents than ``min_df``, or in a larger share than ``max_df``.
+        Drop terms in fewer than ``min_df`` documents, or in a larger fraction than ``max_df``.
     min_label_docs : int
-        Leave out parameter names of fewer documents than this; sub-packages of fewer documents
-        are joined under the name of their library.
+        Drop parameter names with fewer documents; sub-packages with fewer documents are merged
+        under the name of their library.
     cache : bool
-        Keep the parsed documentation in the user's cache folder.
+        Cache the parsed documentation in the user's cache folder.
 
     Returns
     -------
@@ -140,7 +139,7 @@ def load_docstrings(
     if not records:
         raise DataError(
             f"no documentation of {min_words} words or more was found in the source files of "
-            "Python and its libraries; is this Python installed without sources?"
+            "Python and its libraries; use a Python installation that includes source files"
         )
     named = _label_names(records, labels, min_label_docs)
 
@@ -164,7 +163,7 @@ def load_docstrings(
 def docstring_records(
     *, subset: Subset = "all", min_words: int = 30, min_label_docs: int = 20, cache: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """Yield the built-in corpus as records, such as a file of JSON lines would hold.
+    """Yield the built-in corpus as records, in the form of JSON lines.
 
     Parameters
     ----------
@@ -229,7 +228,7 @@ def _read_sources() -> Iterator[SourceDocstring]:
 
 
 def _unique(found: Iterable[SourceDocstring]) -> list[Docstring]:
-    """Keep the first of equal texts; a public name that is taken gives way to the full path."""
+    """Keep the first of equal texts; if a public name is already used, take the full path."""
     ids: set[str] = set()
     texts: set[str] = set()
     records = []
@@ -256,9 +255,9 @@ def _cache_path() -> Path | None:
     else:
         folder = home / ".cache"
     chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if chosen.is_absolute():  # the XDG rules tell to ignore a relative path
+    if chosen.is_absolute():  # the XDG specification says to ignore a relative path
         folder = chosen
-    # The folders are part of the key: two environments may hold equal versions, one with sources.
+    # The folders are part of the key: two environments may have equal versions, one without sources.
     key = json.dumps([_FORMAT, versions(), [str(root) for _, root in iter_libraries()]])
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
     return folder / "bayou" / f"docstrings-{digest}.jsonl.gz"
@@ -275,7 +274,7 @@ def _write_cache(path: Path, records: list[Docstring]) -> None:
             partial = file.name
             file.write(packed)
         os.replace(partial, path)
-    except OSError:  # the cache is a convenience: a full or read-only disk costs time only
+    except OSError:  # the cache is optional: without it, calls only take longer
         if partial:
             with suppress(OSError):
                 os.unlink(partial)
@@ -295,5 +294,5 @@ def _read_cache(path: Path) -> list[Docstring] | None:
 
 def _record(name: str, text: str, package: str, labels: list[str]) -> Docstring:
     if not all(isinstance(value, str) for value in (name, text, package, *labels)):
-        raise TypeError("a record of the cache holds strings")
+        raise TypeError("a record of the cache must hold strings")
     return Docstring(name, text, package, tuple(labels))

@@ -1,13 +1,13 @@
-"""Corpora in a folder of the user's: one sub-folder each, in the forms that are in common use.
+"""Corpora in a folder of the user: one sub-folder per corpus, in common formats.
 
-``*.jsonl``                      texts, a JSON object a line: ``text``, and where known ``id``,
+``*.jsonl``                      texts, one JSON object per line: ``text``, and optionally ``id``,
                                  ``labels``, ``target``, ``date`` and ``split``
-``train.svm``, ``test.svm``      counts in svmlight form, numbered from 0; a lone ``*.svm`` has no split
-``vocab.txt``, ``labels.txt``    beside svmlight files: line n, from 0, names term or label n
-``train.meta.tsv``               beside ``train.svm``: the id and the date of each line
+``train.svm``, ``test.svm``      counts in svmlight form, numbered from 0; a single ``*.svm`` has no split
+``vocab.txt``, ``labels.txt``    next to svmlight files: line n, from 0, names term or label n
+``train.meta.tsv``               next to ``train.svm``: the id and the date of each line
 ``docword.X.txt``                counts in UCI form, with the terms in ``vocab.X.txt``
 
-All of them may be packed with gzip.
+All of them may be compressed with gzip.
 """
 
 import difflib
@@ -26,24 +26,24 @@ _VARIABLE = "BAYOU_DATA"
 class CorpusFiles(NamedTuple):
     """One corpus of a folder, as `list_corpora` finds it."""
 
-    name: str  # what load_corpus takes
+    name: str  # the name for load_corpus
     form: str  # "text", "svmlight" or "uci"
-    files: dict[str, Path]  # by split; "all" where the files are not split
+    files: dict[str, Path]  # by split; "all" without a split
 
 
 def list_corpora(folder: Source | None = None) -> list[CorpusFiles]:
-    """Say which corpora a folder holds.
+    """List the corpora in a folder.
 
     Parameters
     ----------
     folder : path, optional
-        By default the one that the environment variable ``BAYOU_DATA`` names.
+        Default: the folder in the environment variable ``BAYOU_DATA``.
 
     Returns
     -------
     list of CorpusFiles
-        By name. A sub-folder with several corpora gives names such as ``folder/file``; what is in
-        none of the known forms is left out.
+        Sorted by name. A sub-folder with several corpora gives names such as ``folder/file``. Files in
+        other formats are ignored.
 
     Examples
     --------
@@ -63,11 +63,11 @@ def _root(folder: Source | None) -> Path:
     given = os.environ.get(_VARIABLE, "") if folder is None else os.fspath(folder)
     if not given:
         raise DataError(
-            f"no folder of corpora is given: pass folder=, or set {_VARIABLE} to its path"
+            f"no folder of corpora was given; pass folder=, or set {_VARIABLE} to its path"
         )
     if not Path(given).is_dir():
         source = f"{_VARIABLE} is {given!r}, which" if folder is None else f"{given!r}"
-        raise DataError(f"{source} is not a folder; give the one that holds the corpora")
+        raise DataError(f"{source} is not a folder; give the folder that holds the corpora")
     return Path(given)
 
 
@@ -95,20 +95,20 @@ def _scan(folder: Path) -> list[CorpusFiles]:
 
 
 def plain_name(path: Path) -> str:
-    """The name of a file as if it were not packed."""
+    """The name of a file without the suffix .gz."""
     return path.name.removesuffix(".gz")
 
 
 def _holds_texts(path: Path) -> bool:
-    """Whether the first record has a text; names of labels and the like are kept as JSON too."""
+    """Whether the first record has a text; label names and other data may be JSON lines too."""
     try:
         return "text" in next(iter_records(path, format="jsonl"), {})
     except (DataError, OSError):
-        return True  # let loading say what is wrong
+        return True  # loading will report the error
 
 
 def find_corpus(name: str, folder: Source | None) -> CorpusFiles:
-    """Return the corpus of that name, or say which names there are."""
+    """The corpus of that name; the error for an unknown name lists the known ones."""
     if not isinstance(name, str) or not name:
         raise DataError(f"the name of a corpus must be a string, got {name!r:.80}")
     known = list_corpora(folder)
@@ -124,5 +124,5 @@ def find_corpus(name: str, folder: Source | None) -> CorpusFiles:
 
 
 def format_names(names: Iterable[str]) -> str:
-    """Names for a message."""
+    """A list of names for a message."""
     return ", ".join(map(repr, names)) or "none"

@@ -1,12 +1,12 @@
-"""A dated stream with planted events, and the truth about them.
+"""A synthetic stream of dated documents with planted events, and its true parameters.
 
 theta_d ~ Dir(prevalence of the slice); N_d ~ Poisson; z ~ theta_d; w ~ phi_z of the slice.
 
-Topics keep their terms and prevalences from slice to slice except where an event changes them, so
-every other change that a method reports is a false alarm. Events come in rounds of 24 slices, at
-fixed places of a round: the same slice has the same events however long the stream is. Every draw
-has its own generator, keyed by (seed, purpose, number), a document's by its slice and its place in
-it. The streams are those of the installed numpy release.
+Topics keep their terms and prevalences from slice to slice, except where an event changes them. Any
+other reported change is therefore a false alarm. Events occur in rounds of 24 slices, at fixed places
+of a round, so a slice has the same events for any length of the stream. Every draw has its own
+generator, keyed by (seed, purpose, number); for a document, the number is its slice and its place
+in the slice. The random streams are those of the installed numpy release.
 """
 
 import math
@@ -27,7 +27,7 @@ _ROUND_SLICES = 24
 _APPEAR, _SHIFT, _FADE, _RETURN, _BURST, _BURST_END = 4, 8, 12, 16, 20, 22  # places in a round
 _FIRST_DAY = np.datetime64("2024-01-01", "D")  # a Monday
 _WEEK_US = 7 * 24 * 3600 * 10**6
-_BETA = 0.05  # prior of a topic's terms: a few dozen terms carry a topic
+_BETA = 0.05  # prior of a topic's terms: a few dozen terms have most of the probability
 _BURST_SHARE = 0.4  # of the tokens of the topic while the burst lasts
 _CONSONANTS, _VOWELS = "bdfklmnrstv", "aeiou"
 
@@ -37,7 +37,9 @@ class Event(NamedTuple):
 
     kind: str  # "appear", "shift", "fade", "return" or "burst"
     slice: int  # the first slice that differs from the one before
-    stop: int | None  # the first slice without it, which may lie beyond the stream; None: it lasts
+    stop: (
+        int | None
+    )  # the first slice without it, possibly after the end of the stream; None: permanent
     date: np.datetime64  # the first day of the slice
     topic: int
     gained: tuple[str, ...]  # terms that become more frequent, the most probable first
@@ -45,12 +47,12 @@ class Event(NamedTuple):
 
 
 class News(NamedTuple):
-    """The truth behind a stream. A topic that is absent has prevalence 0."""
+    """The true parameters of a stream. A topic that is absent has prevalence 0."""
 
-    events: tuple[Event, ...]  # in the order of time
+    events: tuple[Event, ...]  # in order of time
     prevalence: Floats  # (n_slices, n_topics), rows sum to 1
     distributions: Floats  # (n_versions, n_terms): every topic in each of its versions
-    version: Ints  # (n_slices, n_topics): which of them a topic has in a slice
+    version: Ints  # (n_slices, n_topics): the version of a topic in a slice
     slices: Ints  # (n_docs,), the slice of each document
     doc_topics: Floats  # (n_docs, n_topics), theta
 
@@ -69,23 +71,22 @@ def make_news(
     events: bool = True,
     seed: int = 0,
 ) -> tuple[Corpus, News]:
-    """Draw a stream of dated documents in which changes are planted.
+    """Draw a stream of dated documents with planted changes.
 
-    In every round of 24 slices, counted from its first, a topic that has never been seen appears
-    (slice 4), a second one swaps its leading terms for others (8), a third fades (12) and returns
-    (16), and in a fourth rare terms burst out for two slices (20). Slices are weeks. What a slice
-    holds does not depend on how many follow it, and the terms of a document do not depend on how
-    many stand beside it.
+    Slices are weeks. In every round of 24 slices, a new topic appears (slice 4 of the round), a second
+    topic swaps its leading terms for others (8), a third fades (12) and returns (16), and in a fourth
+    rare terms burst for two slices (20). The contents of a slice do not depend on the number of later
+    slices. The terms of a document do not depend on the number of documents in its slice.
 
     Parameters
     ----------
     n_slices, docs_per_slice : int
     n_topics : int
-        Topics at the start, at least 3; each round adds the one that appears.
+        Topics at the start, at least 3; each round adds one.
     n_terms : int
-        At least 8. The terms are made-up words.
+        At least 8. The terms are invented words.
     doc_length : float
-        Mean number of tokens; a document may turn out empty.
+        Mean number of tokens; documents may be empty.
     events : bool
         Without events nothing changes, and every alarm is false.
     seed : int
@@ -93,9 +94,9 @@ def make_news(
     Returns
     -------
     corpus : Corpus
-        With times, ids and a vocabulary, in the order of time.
+        With times, ids and a vocabulary, in order of time.
     news : News
-        The events, and what the documents were drawn from.
+        The events, and the true parameters.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def make_news(
 
 
 class _Stream:
-    """Prevalences and versions of the topics in every slice, as the events leave them."""
+    """Prevalences and versions of the topics in every slice, after all events."""
 
     def __init__(self, n_slices: int, n_topics: int, n_terms: int, seed: int, *, events: bool):
         plan = list(_plan(n_slices, n_topics, seed)) if events else []
@@ -156,7 +157,7 @@ class _Stream:
                 self.prevalence[:start, topic] = 0.0
         self.events = [self._plant_event(*change) for change in plan]
         self.distributions = np.array(self._rows)
-        for row in self.prevalence:  # only what is there is summed: the rest may yet be added to
+        for row in self.prevalence:  # only present topics are summed: later rounds add others
             row[row > 0] /= row[row > 0].sum()
 
     def _plant_event(self, kind: str, start: int, stop: int | None, topic: int) -> Event:
@@ -175,7 +176,7 @@ class _Stream:
         return Event(kind, start, stop, _FIRST_DAY + 7 * start, topic, *names)
 
     def _shift(self, before: Floats, head: Ints, start: int, topic: int) -> Ints:
-        """The leading terms and as many of the improbable half change places."""
+        """Swap the leading terms with as many terms of the improbable half."""
         pool = np.argsort(-before, kind="stable")[len(before) // 2 :]
         chosen = _generator(self.seed, _EVENT, start).permutation(pool)[: len(head)]
         after = before.copy()
@@ -184,7 +185,7 @@ class _Stream:
         return chosen
 
     def _burst(self, before: Floats, n: int, start: int, stop: int | None, topic: int) -> Ints:
-        """Terms that have been rare in all topics take a share of the tokens of one."""
+        """Give a share of one topic's tokens to terms that have been rare in all topics."""
         present = self.prevalence[start] > 0
         rows = np.array([self._rows[i] for i in np.unique(self.version[: start + 1, present])])
         rare = np.argsort(rows.max(axis=0), kind="stable")[: len(before) // 2]
@@ -200,7 +201,7 @@ class _Stream:
 
 
 def _plan(n_slices: int, n_topics: int, seed: int) -> Iterator[tuple[str, int, int | None, int]]:
-    """Yield (kind, slice, stop, topic) in the order of time."""
+    """Yield (kind, slice, stop, topic) in order of time."""
     for r in range(-(-n_slices // _ROUND_SLICES)):
         at = r * _ROUND_SLICES
         shifting, fading, bursting = map(int, _generator(seed, _ROUND, r).permutation(n_topics)[:3])
@@ -219,14 +220,14 @@ def invent_word(number: int) -> str:
 
     Examples
     --------
-    >>> [made_up_word(v) for v in range(4)]
+    >>> [invent_word(v) for v in range(4)]
     ['bababa', 'luvuno', 'tovofi', 'kivote']
     """
     base = len(_CONSONANTS) * len(_VOWELS)
     size = 3
     while number >= base**size:
         number, size = number - base**size, size + 1
-    # a step near the golden section scatters neighbours; being coprime to 5 * 11, it repeats nothing
+    # a step near the golden ratio separates neighbours; it is coprime to 5 * 11, so nothing repeats
     step = int(0.618 * base**size)
     while math.gcd(step, base) > 1:
         step += 1
@@ -253,7 +254,7 @@ def _generator(seed: int, purpose: int, *number: int) -> np.random.Generator:
 
 
 def _pick(weights: Floats, u: Floats) -> Ints:
-    """Turn uniform numbers into draws by inversion; a weight of zero is never drawn."""
+    """Draw by inversion from uniform numbers; a weight of zero is never drawn."""
     ends = np.cumsum(weights)
     found = np.searchsorted(ends, u * ends[-1], side="right")
     return np.asarray(np.minimum(found, np.flatnonzero(weights)[-1]), np.int64)

@@ -1,8 +1,8 @@
-"""The prose of a docstring: its sentences, without the parts written for machines.
+"""The prose of a docstring: its sentences, without the formal parts.
 
-Parameter tables, examples, references, directives and doctests are left out. What stays is what
-a reader would call the description. Sections are recognised in the three styles in use: numpydoc
-(title and underline), Google (title, colon, indented block) and field lists (``:param x:``).
+Parameter tables, examples, references, directives and doctests are dropped; the description
+remains. Sections are recognised in three styles: numpydoc (title and underline), Google (title,
+colon, indented block) and field lists (``:param x:``).
 """
 
 import re
@@ -23,7 +23,7 @@ _FIELD = re.compile(r"^\s*:(param|parameter|arg|type|returns?|rtype|raises?|var|
 _SIGNATURE = re.compile(r"^[\w.]+\(.*\)(\s*->.*)?$")
 _PARAMETER = re.compile(r"^\*{0,2}([A-Za-z]\w*(?:\s*,\s*\*{0,2}[A-Za-z]\w*)*)\s*(?::|$)")
 
-# A role keeps the last part of the name it points at; formulas and addresses are not prose.
+# A role is replaced by the last part of its target; formulas and addresses are not prose.
 _MATH = re.compile(r":math:`[^`]*`|\$[^$\n]+\$")
 _ROLE = re.compile(r":[\w:+-]+:`~?!?([^`<]*)(?:<[^`]*>)?`")
 _LINK = re.compile(r"https?://\S+|\b[\w.+-]+@[\w-]+\.[\w.]+")
@@ -54,7 +54,7 @@ def prose(docstring: str) -> str:
     'Return the mean. The sum is taken in math.fsum.'
     """
     lines = cleandoc(docstring).split("\n")
-    if "--" in lines[:8]:  # below it starts the text of a function with a signature of its own
+    if "--" in lines[:8]:  # the text after the signature of a compiled function starts below it
         lines = lines[lines.index("--") + 1 :]
     elif _SIGNATURE.match(lines[0].strip()):
         lines = lines[1:]
@@ -67,7 +67,7 @@ def prose(docstring: str) -> str:
 
 
 def n_words(text: str) -> int:
-    """Count the words of two letters or more.
+    """Count the words of at least two letters.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _without_sections(lines: list[str]) -> list[str]:
 
 
 def _without_blocks(lines: list[str]) -> list[str]:
-    """Leave out doctests, directives, literal blocks, field lists and Google sections."""
+    """Drop doctests, directives, literal blocks, field lists and Google sections."""
     kept: list[str] = []
     i = 0
     while i < len(lines):
@@ -152,7 +152,7 @@ def _without_blocks(lines: list[str]) -> list[str]:
 
 
 def _block_end(lines: list[str], i: int, indent: int) -> int:
-    """Return the index of the first line from ``i`` on that is not indented deeper."""
+    """The index of the first line from ``i`` on that is not indented more deeply."""
     while i < len(lines) and (not lines[i].strip() or _indent(lines[i]) > indent):
         i += 1
     return i

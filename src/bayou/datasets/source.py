@@ -1,8 +1,8 @@
-"""Docstrings read from the source files of installed packages, without importing any of them.
+"""Docstrings from the source files of installed packages, without importing the packages.
 
-Names are the public ones: ``sklearn/cluster/_kmeans.py`` defines ``sklearn.cluster.KMeans``, so a
-component that starts with an underscore is dropped. Functions that live in compiled code have
-their documentation in calls of ``add_newdoc``, which are read too.
+Names are public: ``sklearn/cluster/_kmeans.py`` defines ``sklearn.cluster.KMeans``, so components
+with a leading underscore are dropped. The documentation of compiled functions is read from calls of
+``add_newdoc``.
 """
 
 import ast
@@ -17,7 +17,7 @@ from bayou.datasets.prose import documented_parameters
 
 LIBRARIES = ("numpy", "scipy", "sklearn")
 
-# Tests, vendored code, programs, and data in the shape of modules.
+# Tests, vendored code, programs, and data stored as modules.
 _SKIPPED_FOLDERS = frozenset(
     {
         *("tests", "test", "testing", "idle_test", "site-packages", "dist-packages"),
@@ -26,14 +26,14 @@ _SKIPPED_FOLDERS = frozenset(
         *("encodings", "_build_utils", "_distutils", "distutils", "config"),
     }
 )
-# Where the standard library keeps the Python twin of a compiled module.
+# Python implementations of compiled modules of the standard library.
 _TWINS = {"_pydecimal": "decimal", "_pydatetime": "datetime", "_pyio": "io"}
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceDocstring(NamedTuple):
-    """A docstring as it stands in a source file."""
+    """A docstring as found in a source file."""
 
     name: str  # public dotted name
     path: str  # dotted name with the private components, unique
@@ -52,7 +52,7 @@ def iter_libraries() -> Iterator[tuple[str, Path]]:
 
 
 def docstrings_in(library: str, root: Path) -> Iterator[SourceDocstring]:
-    """Yield the public docstrings of every source file under ``root``, in the order of names."""
+    """Yield the public docstrings of every source file under ``root``, in order of names."""
     for path in _files(root):
         parts = [*([library] if library else []), *path.relative_to(root).with_suffix("").parts]
         if parts[-1] == "__init__":
@@ -82,7 +82,7 @@ def _files(root: Path) -> Iterator[Path]:
 def _parse(path: Path) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # other people's escape sequences
+            warnings.simplefilter("ignore")  # invalid escape sequences in third-party code
             return ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None  # a template, or a file for another version of Python
@@ -164,7 +164,7 @@ def _members(node: ast.expr) -> Iterator[tuple[str, str]]:
 
 
 def _string(node: ast.expr) -> str | None:
-    """Return a literal string, also one that a method such as ``replace`` is applied to."""
+    """The value of a literal string, also if a method such as ``replace`` is applied to it."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -185,7 +185,7 @@ def public_name(path: str) -> str:
     parts = path.split(".")
     in_core = parts[:2] in (["numpy", "_core"], ["numpy", "core"])
     if in_core or (parts[:2] == ["numpy", "lib"] and "".join(parts[2:3]).startswith("_")):
-        del parts[1:3]  # NumPy exports at the top what it defines in the modules of these folders
+        del parts[1:3]  # NumPy exports the contents of these modules at the top level
     return ".".join(part for part in parts if not part.startswith("_"))
 
 

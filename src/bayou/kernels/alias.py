@@ -16,7 +16,7 @@ _NO_MASS = 1e-280  # below this n / total may overflow
 
 @jit
 def _sort_cells(prob, alias, weights, scale, small, large):
-    """Scale the weights to mean 1, file every cell as small or large; the sizes of both stacks."""
+    """Scale the weights to mean 1 and put every cell on a stack, small or large; the stack sizes."""
     n_small = 0
     n_large = 0
     for k in range(len(weights)):
@@ -37,10 +37,10 @@ def _sort_cells(prob, alias, weights, scale, small, large):
 def build_alias_into(prob, alias, weights, small, large):
     """Fill an alias table for ``weights`` [Vose91]; return their sum.
 
-    ``small`` and ``large`` are integer scratch arrays of the same length. The rest of the cell
-    being given away is kept in double precision, and what is subtracted is the stored (rounded)
-    probability, so a float32 table is off by one rounding per cell and no more. Cells left over by
-    rounding keep all their mass. Weights without mass give the uniform table and the sum 0.
+    ``small`` and ``large`` are integer scratch arrays of the same length. The remaining mass of the current
+    large cell is kept in double precision. The stored (rounded) probability is subtracted from it, so a
+    float32 table has an error of at most one rounding per cell. Cells left over by rounding keep all their
+    mass. Weights without mass give the uniform table and the sum 0.
     """
     total = 0.0
     for k in range(len(weights)):
@@ -72,7 +72,7 @@ def build_alias_into(prob, alias, weights, small, large):
 
 @jit
 def pick_alias(u, prob, alias):
-    """The index that one uniform number u in [0, 1) falls on: its cell, then its coin."""
+    """The index for one uniform number u in [0, 1), which selects the cell and then cell or alias."""
     x = u * len(prob)
     k = np.int64(x)
     if x - k < prob[k]:
@@ -82,7 +82,7 @@ def pick_alias(u, prob, alias):
 
 @jit
 def draw_alias(stream, prob, alias):
-    """An index from the table by two uniform numbers, one for the cell and one for the coin."""
+    """An index from the table by two uniform numbers: one for the cell, one for cell or alias."""
     k = np.int64(uniform(stream) * len(prob))
     if uniform(stream) < prob[k]:
         return k

@@ -1,18 +1,18 @@
-"""How every kernel is compiled: serial, without the interpreter lock, cached on disk.
+"""Compilation of kernels: serial, without the interpreter lock, cached on disk.
 
 ``jit`` keeps IEEE arithmetic. ``fast_jit`` lets the compiler reorder sums so that loops over topics
-become vector instructions; NaN and infinity keep their meaning. The order of a sum depends on its
-length alone, and no sum crosses from one item of a range to another, so results do not depend on how
-a range is cut among threads; they may differ in the last bits from one processor family to another.
+become vector instructions; NaN and infinity keep their meaning. The order of a sum depends only on its
+length, and no sum spans several items of a range. Results therefore do not depend on how a range is cut
+among threads. They may differ in the last bits between processor families.
 
-A loop that sums writes to no array. One that does both is compiled twice, with and without vector
-instructions, and whether arrays lie close to each other in memory decides which of the two is run: a sum
-would then have two orders. Where weights are written and summed, the sum is a loop of its own
+A loop that sums does not write to any array. A loop that does both is compiled twice, with and without
+vector instructions. Whether the arrays lie close to each other in memory decides which version runs, so a
+sum would have two possible orders. Where weights are written and summed, the sum is a separate loop
 (`token.sum_of`).
 
-What a kernel calls is put in its place (``forceinline``). Else a process that compiles would run the callee
-as it was compiled by itself, and one that reads the cache the copy in the caller's object, whose sums may
-have another order.
+Callees are inlined (``forceinline``). Otherwise a process that compiles would run the callee's own compiled
+version, and a process that reads the cache the copy in the caller's object file, whose sums may have
+another order.
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
 """Random variates from a stream of uniform numbers (a one-element uint64 array, set to a key).
 
 Shapes and weights must be non-negative; NaN or a negative shape gives NaN instead of an endless
-rejection loop. The log versions exist because a gamma variate of shape 0.001 is below the smallest
-double nearly every second time.
+rejection loop. The log versions exist because nearly half of all gamma variates of shape 0.001 are
+below the smallest double.
 
 [Marsaglia00] Marsaglia, Tsang. A simple method for generating gamma variables. TOMS 26, 2000.
 [Michael76] Michael, Schucany, Haas. Generating random variates using transformations with multiple
@@ -18,15 +18,15 @@ import numpy as np
 from bayou.kernels.compile import jit
 from bayou.kernels.rng import uniform
 
-_SPLIT = 0.64  # where the two series of the Jacobi density change places, [Polson13] section 4
-_PG_TERMS = 200  # variance lost in the tail is below 1e-7 of the whole
-_PG_NORMAL = 50.0  # below it, whole c is cheaper as a sum of exact draws than any truncated sum
+_SPLIT = 0.64  # boundary between the two series of the Jacobi density, [Polson13] section 4
+_PG_TERMS = 200  # the variance lost in the tail is below 1e-7 of the total
+_PG_NORMAL = 50.0  # below it, a sum of exact draws is cheaper for whole c than a truncated sum
 _PG_LARGE_TILT = 40.0
 
 
 @jit
 def draw_normal(stream):
-    """A standard normal number (Box-Muller); always two uniforms, never beyond 8.6."""
+    """A standard normal number (Box-Muller); always uses two uniforms, never exceeds 8.6."""
     radius = math.sqrt(-2.0 * math.log1p(-uniform(stream)))
     return radius * math.cos(2.0 * math.pi * uniform(stream))
 
@@ -75,7 +75,7 @@ def draw_gamma(stream, shape):
 
 @jit
 def draw_log_beta(stream, a, b):
-    """The logarithm of a Beta(a, b) number; exact even where the number itself is 0."""
+    """The logarithm of a Beta(a, b) number; exact even if the number itself underflows to 0."""
     if a <= 0.0 and b > 0.0:
         return -math.inf
     x = draw_log_gamma(stream, a)
@@ -87,7 +87,7 @@ def draw_log_beta(stream, a, b):
 
 @jit
 def draw_beta(stream, a, b):
-    """A Beta(a, b) number; a = b = 0 has no law and gives NaN."""
+    """A Beta(a, b) number; a = b = 0 defines no distribution and gives NaN."""
     return math.exp(draw_log_beta(stream, a, b))
 
 
@@ -95,8 +95,8 @@ def draw_beta(stream, a, b):
 def draw_inverse_gaussian(stream, mean):
     """An inverse Gaussian number of the given mean and shape 1 [Michael76].
 
-    With r = 1 / mean the smaller root is 1 / (r + v**2 / 2 + sqrt(r v**2 + v**4 / 4)): no term is
-    subtracted, so nothing cancels for a large mean, and mean = inf is the Levy law 1 / v**2.
+    With r = 1 / mean the smaller root is 1 / (r + v**2 / 2 + sqrt(r v**2 + v**4 / 4)). No term is
+    subtracted, so there is no cancellation for a large mean. mean = inf is the Levy law 1 / v**2.
     """
     if not (mean >= 0.0):
         return math.nan
@@ -197,14 +197,14 @@ def polya_gamma_variance(c, tilt):
     f = abs(tilt)
     e = math.exp(-f)
     if f < 0.1:
-        f2 = f * f  # the series of (sinh f - f) / f**3, where the difference would cancel
+        f2 = f * f  # the series of (sinh f - f) / f**3, to avoid cancellation in the difference
         return c * e * (1.0 / 6.0 + f2 / 120.0 + f2 * f2 / 5040.0) / ((1.0 + e) * (1.0 + e))
     return 0.5 * c * (1.0 - e * e - 2.0 * f * e) / (f * f * f * (1.0 + e) * (1.0 + e))
 
 
 @jit
 def _polya_gamma_sum(stream, c, tilt):
-    """PG(c, f) as the first terms of its sum of gammas, plus the mean of the terms left out."""
+    """PG(c, f) as the first terms of its sum of gammas, plus the mean of the remaining terms."""
     shift = tilt * tilt / (4.0 * math.pi * math.pi)
     drawn = 0.0
     expected = 0.0
@@ -219,9 +219,9 @@ def _polya_gamma_sum(stream, c, tilt):
 def draw_polya_gamma(stream, c, f):
     """A Polya-Gamma PG(c, f) number, c >= 0 real [Polson13].
 
-    Beyond |f| = 40 the law is the inverse Gaussian of mean c / 2f and shape c**2 / 4, up to a
-    factor (1 + exp(-|f|))**c. Else normal from c = 50 on, where a negative number is 8.6 deviations
-    away and cannot be drawn; below 50 exact for whole c, a truncated sum for the rest.
+    For |f| > 40 the law is the inverse Gaussian of mean c / 2f and shape c**2 / 4, up to a factor
+    (1 + exp(-|f|))**c. Otherwise it is normal from c = 50 on; a negative number would be 8.6 deviations
+    from the mean and cannot be drawn. Below 50 it is exact for whole c, with a truncated sum for the rest.
     """
     tilt = np.float64(abs(f))
     if not (c >= 0.0 and tilt >= 0.0):

@@ -1,9 +1,8 @@
-"""Loops behind the measures: splitting documents, fitting their topics, scoring, counting windows.
+"""Loops of the metrics: splitting documents, fitting their topics, scoring, counting windows.
 
-Documents come as rows of a compressed matrix (``indptr``, ``terms``, ``counts``) or, where single
-tokens matter, as ``indptr`` and ``tokens`` (one term for each occurrence). Topics are term-major:
-``term_topics[v, k]`` is the probability of term v in topic k. Here clarity comes before speed; all
-sums are in double precision.
+Documents are rows of a compressed matrix (``indptr``, ``terms``, ``counts``) or, if single tokens matter,
+``indptr`` and ``tokens`` (one term per occurrence). Topics are term-major: ``term_topics[v, k]`` is the
+probability of term v in topic k. Clarity has priority over speed here; all sums are in double precision.
 
 [Wallach09] Wallach, Murray, Salakhutdinov, Mimno. Evaluation methods for topic models. ICML 2009.
 [Buntine09] Buntine. Estimating likelihoods for topic models. ACML 2009.
@@ -17,13 +16,13 @@ from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_discrete
 from bayou.kernels.rng import GOLDEN, METRIC, key, mix, permutation, uniform
 
-# What a document's key is for (the third word of `key`).
+# Purposes of a document's key (the third word of `key`).
 SPLIT, GIBBS, LEFT_TO_RIGHT = 0, 1, 2
 
 
 @jit
 def content_keys(indptr, terms, counts, seed, use):
-    """A key for each row, hashed from its terms and counts: equal rows have equal keys."""
+    """One key per row, hashed from its terms and counts: equal rows have equal keys."""
     keys = np.empty(len(indptr) - 1, np.uint64)
     for d in range(len(keys)):
         k = key(seed, METRIC, use, 0)
@@ -47,7 +46,7 @@ def _whole_tokens(counts, start, stop):
 
 @jit
 def _deal_into(observed, scored, counts, start, n, k):
-    """Deal the n tokens of a row in keyed order: even places are observed, odd ones scored."""
+    """Deal the n tokens of a row in keyed order: even positions are observed, odd ones scored."""
     entry = np.empty(n, np.int64)
     i = start - 1
     left = 0
@@ -108,7 +107,7 @@ def _prior_mean_into(theta, alpha, expected):
 def fold_in_em_into(theta, indptr, terms, counts, term_topics, alpha, n_iter):
     """Topic proportions of every row by the fixed point theta ~ alpha + E[n | theta].
 
-    Starts at the prior mean, where empty rows stay. Terms that no topic produces are passed over.
+    Starts at the prior mean, which is the result for empty rows. Terms that no topic produces are skipped.
     """
     expected = np.empty(len(alpha))
     for d in range(len(theta)):
@@ -137,7 +136,7 @@ def _predict_into(weights, phi, doc_topic, alpha):
 def _sweep_prefix(z, n, tokens, term_topics, doc_topic, alpha, weights, stream):
     """Redraw the topics of the first n tokens given all others, p(z = k) ~ phi_kw (n_k + alpha_k).
 
-    A token at topic -1 has none yet; it keeps -1 if no topic produces it.
+    Topic -1 means not assigned; a token keeps it if no topic produces its term.
     """
     for i in range(n):
         if z[i] >= 0:
@@ -150,11 +149,11 @@ def _sweep_prefix(z, n, tokens, term_topics, doc_topic, alpha, weights, stream):
 
 @jit
 def _gibbs_row_into(theta, tokens, term_topics, alpha, schedule, stream):
-    """Average of E[theta | z] over the sweeps that are kept; theta starts at zero."""
+    """Average of E[theta | z] over the kept sweeps; theta starts at zero."""
     n_topics = len(alpha)
     z = np.full(len(tokens), -1, np.int64)
     doc_topic, mean, weights = np.zeros(n_topics), np.empty(n_topics), np.empty(n_topics)
-    for sweep in range(1 + schedule[0] + schedule[1]):  # the first sweep only finds a start
+    for sweep in range(1 + schedule[0] + schedule[1]):  # the first sweep initialises the topics
         _sweep_prefix(z, len(tokens), tokens, term_topics, doc_topic, alpha, weights, stream)
         if sweep > schedule[0]:
             _prior_mean_into(mean, alpha, doc_topic)
@@ -185,7 +184,7 @@ def log_likelihood_into(sums, indptr, terms, counts, theta, term_topics):
 
 @jit
 def _ancestors_into(ancestors, weights, total, stream):
-    """Systematic resampling: particle r leaves R weight_r / total copies, rounded up or down."""
+    """Systematic resampling: particle r gets R weight_r / total copies, rounded up or down."""
     n = len(weights)
     last = 0
     for r in range(n):
@@ -203,7 +202,7 @@ def _ancestors_into(ancestors, weights, total, stream):
 
 @jit
 def _copy_particles_into(new_z, new_counts, z, counts, ancestors, n):
-    """Particle r becomes a copy of its ancestor: n topics and the counts they make."""
+    """Copy each particle from its ancestor: n topics and their counts."""
     for r in range(len(ancestors)):
         for i in range(n):
             new_z[r, i] = z[ancestors[r], i]
@@ -213,7 +212,7 @@ def _copy_particles_into(new_z, new_counts, z, counts, ancestors, n):
 
 @jit
 def _predictions_into(chances, z, counts, tokens, n, term_topics, alpha, stream):
-    """Move every particle by one sweep over the first n tokens, then let it predict token n."""
+    """Update every particle by one sweep over the first n tokens, then predict token n with it."""
     weights = np.empty(len(alpha))
     total = 0.0
     for r in range(len(chances)):
@@ -227,9 +226,9 @@ def _predictions_into(chances, z, counts, tokens, n, term_topics, alpha, stream)
 def _left_to_right_row(tokens, term_topics, alpha, n_particles, stream):
     """Log of an unbiased estimate of p(tokens), [Wallach09] algorithm 3, [Buntine09].
 
-    Token n has chance mean_r sum_k phi_kw (n_k + alpha_k) / (n + sum alpha). Particles are then
-    resampled by the chance they gave, which makes the product of these means unbiased for any
-    number of particles; without it, that holds for a single particle only.
+    The probability of token n is mean_r sum_k phi_kw (n_k + alpha_k) / (n + sum alpha). Particles are then
+    resampled by the probabilities they gave, which makes the product of these means unbiased for any
+    number of particles. Without resampling, that holds for a single particle only.
     """
     n_topics = len(alpha)
     z = np.full((n_particles, len(tokens)), -1, np.int64)
@@ -257,7 +256,7 @@ def _left_to_right_row(tokens, term_topics, alpha, n_particles, stream):
 
 @jit
 def left_to_right_into(evidence, indptr, tokens, term_topics, alpha, n_particles, keys):
-    """Log evidence of every row, its tokens taken in keyed order."""
+    """Log evidence of every row, with its tokens in keyed order."""
     stream = np.empty(1, np.uint64)
     for d in range(len(evidence)):
         order = permutation(indptr[d + 1] - indptr[d], keys[d])
@@ -269,7 +268,7 @@ def left_to_right_into(evidence, indptr, tokens, term_topics, alpha, n_particles
 
 @jit
 def overlap(starts, stops, a, a_stop, b, b_stop):
-    """Points that two sorted lists of disjoint intervals share: entries a .. and entries b .. ."""
+    """Number of points in both of two sorted lists of disjoint intervals: entries a .. and entries b .. ."""
     shared = 0
     while a < a_stop and b < b_stop:
         shared += max(0, min(stops[a], stops[b]) - max(starts[a], starts[b]))
@@ -282,7 +281,7 @@ def overlap(starts, stops, a, a_stop, b, b_stop):
 
 @jit
 def count_windows_into(shared, windows, starts, stops, columns):
-    """shared[i, j] = windows with both terms i and j of a topic.
+    """shared[i, j] = number of windows with both terms i and j of a topic.
 
     Term columns[i] occurs in the windows of intervals windows[column] .. windows[column + 1].
     """

@@ -1,7 +1,7 @@
-"""Ask the processor for memory that a later token will read, while the present one is worked on.
+"""Prefetch memory for a later token while the current token is processed.
 
-A draw ends in branches that no processor can foresee, so it does not look ahead by itself: without the
-hint every token waits for its row of counts to come from main memory.
+A draw ends in branches that a processor cannot predict, so it does not read ahead by itself. Without the
+hint, every token waits for its row of counts from main memory.
 """
 
 from llvmlite import ir
@@ -13,7 +13,7 @@ LINE = 16  # float32 numbers in a cache line
 
 
 def _nothing(array, row, column):
-    """The hint where nothing is compiled."""
+    """The hint in uncompiled code: nothing."""
 
 
 @intrinsic

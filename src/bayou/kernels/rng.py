@@ -1,9 +1,9 @@
-"""Keys instead of generators: a draw depends on what it is for, never on what was drawn before.
+"""Counter-based random numbers: a draw depends on its key, never on earlier draws.
 
 A key is a 64-bit hash of (seed, purpose, sweep, document). The i-th number of a key is the
-SplitMix64 output function applied to ``key + i * GOLDEN`` [Steele14], so it can be reached without the
-i - 1 before it. Kernels that use a fixed number of draws count them themselves (`unit`);
-rejection samplers carry a one-element array that counts for them (`uniform`).
+SplitMix64 output function applied to ``key + i * GOLDEN`` [Steele14], so it does not need the
+i - 1 numbers before it. Kernels with a fixed number of draws count them themselves (`unit`);
+rejection samplers use a one-element array as counter (`uniform`).
 
 [Steele14] Steele, Lea, Flood. Fast splittable pseudorandom number generators. OOPSLA 2014.
 """
@@ -72,7 +72,7 @@ BOOTSTRAP = 60
 
 @jit
 def mix(x):
-    """SplitMix64 output function: a bijection of 64-bit integers without visible structure."""
+    """SplitMix64 output function: a bijection of 64-bit integers that scrambles the bits."""
     x = (x ^ (x >> _S30)) * _MIX_1
     x = (x ^ (x >> _S27)) * _MIX_2
     return x ^ (x >> _S31)
@@ -108,7 +108,7 @@ def below(stream, n):
 
 @jit
 def with_replacement(n, k):
-    """n numbers of 0 .. n - 1 drawn one by one, with repetitions, determined by the key."""
+    """n numbers of 0 .. n - 1 drawn with replacement, determined by the key."""
     stream = np.empty(1, np.uint64)
     stream[0] = k
     out = np.empty(n, np.int64)

@@ -1,4 +1,4 @@
-"""How well classes, labels and numbers are predicted."""
+"""Quality of predicted classes, labels and numbers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Floats = NDArray[np.float64]
 
 
 class Outcomes(NamedTuple):
-    """What documents are and what they were taken for; only documents whose labels are known.
+    """True and predicted labels of the documents whose labels are known.
 
     Parameters
     ----------
     names : tuple of str
         Classes or labels of the model.
     several : bool
-        Whether a document has labels, as many as there are, and not one class.
+        Whether the task is multi-label.
     truth, given : bool arrays (documents, classes)
     scores : float64 array (documents, classes)
     n_strange : int64 array (documents,)
-        Labels of a document that the model has never learned; they count as missed.
+        Number of labels per document that the model does not know; they count as missed.
     """
 
     names: tuple[str, ...]
@@ -39,27 +39,27 @@ class Outcomes(NamedTuple):
 
 
 class ClassScore(NamedTuple):
-    """How well one class is told from the others."""
+    """Quality of the predictions for one class."""
 
     name: str
     n_docs: int
     precision: float  # NaN if it was never predicted
-    recall: float  # NaN if no document is of it
+    recall: float  # NaN if no document has this class
     f1: float
 
 
 def outcomes(model: Any, corpus: Corpus) -> Outcomes:
-    """Let a classifier predict documents whose labels are known.
+    """Predict documents with known labels by a classifier.
 
     Parameters
     ----------
     model : fitted classifier
         With ``classes_``, ``predict`` and ``decision_function``.
     corpus : Corpus
-        With labels. They are matched with the classes by name.
+        With labels. They are matched to the classes by name.
     """
     if corpus.labels is None:
-        raise DataError("the documents have no labels to compare with; give a corpus with labels")
+        raise DataError("the documents have no labels to compare with; pass a corpus with labels")
     names = tuple(str(name) for name in model.classes_)
     known = np.flatnonzero(np.diff(corpus.labels.indptr) > 0)
     if not len(known):
@@ -77,7 +77,7 @@ def outcomes(model: Any, corpus: Corpus) -> Outcomes:
 
 
 def _align_labels(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
-    """The labels of documents in the order of names, and how many others each has."""
+    """The labels of documents in the order of names, and the number of other labels per document."""
     assert corpus.labels is not None
     mine = corpus.label_names or tuple(str(j) for j in range(corpus.n_labels))
     place = {name: i for i, name in enumerate(names)}
@@ -93,7 +93,7 @@ def _align_labels(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArra
 
 
 def class_scores(found: Outcomes) -> list[ClassScore]:
-    """Precision, recall and their harmonic mean of each class."""
+    """Precision, recall and F1 of each class."""
     hit = (found.truth & found.given).sum(axis=0)
     true, said = found.truth.sum(axis=0), found.given.sum(axis=0)
     return [
@@ -109,11 +109,11 @@ def class_scores(found: Outcomes) -> list[ClassScore]:
 
 
 def label_measures(found: Outcomes) -> dict[str, float]:
-    """Measures over all classes, by the names they are printed under.
+    """Measures over all classes, by their display names.
 
-    Of classes the accuracy; of labels F1 over all decisions (micro), the share of documents with all
-    labels right, and how often the best label is a true one (P@1). F1 of classes is averaged over
-    those that occur or are predicted (macro).
+    For classes: accuracy. For labels: F1 over all decisions (micro), the fraction of documents with all
+    labels right, and the fraction whose best label is a true one (P@1). Macro-F1 is the mean over the
+    classes that occur or are predicted.
 
     Examples
     --------
@@ -140,12 +140,12 @@ def label_measures(found: Outcomes) -> dict[str, float]:
 
 
 def confusion(found: Outcomes) -> NDArray[np.int64]:
-    """Documents by their true class, down, and the predicted one, across; of learned classes only."""
+    """Confusion matrix: true classes as rows, predicted ones as columns; known classes only."""
     return np.asarray(found.truth.astype(np.int64).T @ found.given.astype(np.int64), np.int64)
 
 
 def number_measures(truth: Floats, predicted: Floats) -> dict[str, float]:
-    """R², and the errors: root of the mean square, mean size.
+    """R², root mean square error and mean absolute error.
 
     Examples
     --------

@@ -1,12 +1,11 @@
-"""Do the top terms of a topic occur together? NPMI and C_V, one value for each topic.
+"""Topic coherence: co-occurrence of a topic's top terms. NPMI and C_V, one value per topic.
 
-Both ask in how many windows of a reference corpus terms occur alone and together. If the reference
-is a matrix of counts, the window is the document; if it is a list of token sequences, a window
-slides over each sequence token by token (a sequence that is shorter is one window). Documents
-without tokens have no window.
+Both use the fraction of windows of a reference corpus that contain one term, or two terms. For a matrix of
+counts, the window is the document. For token sequences, a window slides over each sequence token by token; a
+shorter sequence is one window. Documents without tokens have no window.
 
-A term occurs in a union of intervals of window numbers, so two terms share as many windows as their
-intervals overlap: the cost is the occurrences of the terms, whatever the width of the window.
+A term occurs in a union of intervals of window numbers. The number of windows shared by two terms is the
+overlap of their intervals. The cost is proportional to the occurrences of the terms, for any window width.
 
 [Bouma09] Bouma. Normalized (pointwise) mutual information in collocation extraction. GSCL 2009.
 [Roeder15] Roeder, Both, Hinneburg. Exploring the space of topic coherence measures. WSDM 2015.
@@ -24,7 +23,7 @@ from bayou.metrics.topics import Floats, Ints, check_count, top_terms
 
 
 class _Windows(NamedTuple):
-    """In which windows each term of interest occurs."""
+    """The windows in which each term of interest occurs."""
 
     offsets: Ints  # (n_columns + 1,) intervals of column i are offsets[i] .. offsets[i + 1]
     starts: Ints  # first window of an interval
@@ -44,8 +43,8 @@ def npmi(
     """Normalised pointwise mutual information of top terms, averaged over pairs [Bouma09].
 
     For a pair, log((p_ij + eps) / (p_i p_j)) / -log(p_ij + eps): 1 if the terms only occur
-    together, 0 if they are independent or one of them is not in the reference, near -1 if they
-    never meet.
+    together, 0 if they are independent or one is not in the reference, near -1 if they never
+    co-occur.
 
     Parameters
     ----------
@@ -53,15 +52,15 @@ def npmi(
         Term probabilities; or term numbers (names, with a vocabulary), best first.
     reference : sparse or dense array of shape (n_docs, n_terms), or list of token sequences
         Counts, or documents as term numbers (names, with a vocabulary). Numbers below 0 and names
-        not in the vocabulary are other tokens: they take their place in a window.
+        not in the vocabulary are other tokens; they occupy a position in a window.
     top_n : int
-        Terms of each topic to look at.
+        Number of terms per topic.
     window : int, optional
-        Width of the sliding window, 10 by default; for token sequences only.
+        Width of the sliding window, for token sequences only. Default: 10.
     vocabulary : sequence of str, optional
         Names of the columns.
     eps : float
-        Added to joint probabilities. With 0, pairs that never meet get exactly -1.
+        Added to joint probabilities. With 0, pairs that never co-occur get exactly -1.
 
     Returns
     -------
@@ -94,19 +93,19 @@ def c_v(
     vocabulary: Sequence[str] | None = None,
     eps: float = 1e-12,
 ) -> Floats:
-    """C_V coherence: how alike the company is that the top terms of a topic keep [Roeder15].
+    """C_V coherence: similarity of the contexts of a topic's top terms [Roeder15].
 
-    The NPMI values of a term with all top terms form its context vector; the measure is the mean
-    cosine between the vector of each term and the sum of all. It is defined for token sequences and
-    a sliding window of 110. For a matrix of counts the window is the document, and values should
-    not be compared with published ones.
+    The NPMI values of a term with all top terms form its context vector. The measure is the mean
+    cosine between the vector of each term and the sum of all vectors. It is defined for token
+    sequences and a sliding window of 110. For a matrix of counts the window is the document, and the
+    values are not comparable with published ones.
 
     Parameters
     ----------
     topics, reference, top_n, vocabulary, eps
         As in `npmi`.
     window : int, optional
-        Width of the sliding window, 110 by default; for token sequences only.
+        Width of the sliding window, for token sequences only. Default: 110.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def _check_eps(eps: float) -> None:
 
 
 def _npmi_matrix(columns: Ints, windows: _Windows, eps: float) -> Floats:
-    """NPMI of all pairs of terms of one topic, each with itself included."""
+    """NPMI of all pairs of terms of one topic, including each term with itself."""
     shared = np.empty((len(columns), len(columns)))
     count_windows_into(shared, windows.offsets, windows.starts, windows.stops, columns)
     joint = shared / max(windows.n_windows, 1)
@@ -158,7 +157,7 @@ def _prepare(
     default_window: int,
     vocabulary: Sequence[str] | None,
 ) -> tuple[list[Ints], _Windows]:
-    """Top terms as columns of interest, and the windows in which these occur."""
+    """Top terms as columns of interest, and the windows in which they occur."""
     numbers = _numbering(vocabulary or (), topics, reference)
     lists = _term_lists(topics, check_count("top_n", top_n, 1), numbers)
     terms = np.unique(np.concatenate([np.empty(0, np.int64), *lists]))
@@ -174,20 +173,22 @@ def _prepare(
 
 
 def _is_matrix(value: Any) -> bool:
-    """A table, as opposed to a list of sequences."""
+    """Whether a value is a matrix, as opposed to a list of sequences."""
     return bool(sparse.issparse(value) or getattr(value, "ndim", 1) == 2)
 
 
 def _holds_probabilities(topics: Any) -> bool:
-    """A matrix of floats holds probabilities, one of integers the numbers of top terms."""
+    """Whether topics are probabilities: a matrix of floats; integers are numbers of top terms."""
     return _is_matrix(topics) and np.issubdtype(topics.dtype, np.floating)
 
 
 def _numbering(vocabulary: Sequence[str], topics: Any, reference: Any) -> dict[str, int]:
-    """The number of each name, after a check that all agree on how many terms there are."""
+    """The number of each name, after a check that all inputs have the same number of terms."""
     numbers = {str(name): v for v, name in enumerate(vocabulary)}
     if len(numbers) < len(vocabulary):
-        raise ValueError(f"{len(vocabulary) - len(numbers)} names occur twice in the vocabulary")
+        raise ValueError(
+            f"{len(vocabulary) - len(numbers)} names occur twice in the vocabulary; names must be distinct"
+        )
     sizes = {"vocabulary": len(numbers)} if numbers else {}
     if _holds_probabilities(topics):
         sizes["topics"] = topics.shape[1]
@@ -214,20 +215,20 @@ def _term_lists(topics: Any, top_n: int, numbers: Mapping[str, int]) -> list[Int
 
 
 def _as_numbers(row: Sequence[Any], numbers: Mapping[str, int], what: str) -> Ints:
-    """Term numbers of a sequence of numbers or names; -1 for a name that is not known."""
+    """Term numbers of a sequence of numbers or names; -1 for an unknown name."""
     if isinstance(row, str):
         raise ValueError(f"{what} must hold sequences of terms; got the string {row[:40]!r}")
     if len(row) == 0:
         return np.empty(0, np.int64)
     if isinstance(row[0], str):
         if not numbers:
-            raise ValueError(f"{what} hold names; give the vocabulary that numbers them")
+            raise ValueError(f"{what} hold names; pass the vocabulary with their numbers")
         return np.array([numbers.get(name, -1) for name in row], np.int64)
     terms = np.asarray(row)
     if terms.ndim != 1 or not np.issubdtype(terms.dtype, np.integer):
         raise ValueError(
             f"{what} must hold term numbers or names; got entries of type {terms.dtype}. "
-            f"A matrix is given as an array, not as a list"
+            f"Pass a matrix as an array, not as a list"
         )
     return terms.astype(np.int64)
 
@@ -251,7 +252,7 @@ def _document_windows(matrix: Any, terms: Ints) -> _Windows:
 def _sliding_windows(
     sequences: Any, terms: Ints, width: int, numbers: Mapping[str, int]
 ) -> _Windows:
-    """Windows of the given width, numbered through all documents."""
+    """Windows of the given width, numbered across all documents."""
     docs = [_as_numbers(row, numbers, "reference") for row in sequences]
     lengths = np.array([len(row) for row in docs], np.int64)
     per_doc = np.where(lengths > 0, np.maximum(lengths - width + 1, 1), 0)
@@ -271,7 +272,7 @@ def _sliding_windows(
 def _merge_windows(
     column: NDArray[np.intp], starts: Ints, stops: Ints, n_columns: int, n_windows: int
 ) -> _Windows:
-    """Intervals by column, each begun where the one before it of the same column has ended."""
+    """Disjoint intervals by column: each starts after the previous one of the same column."""
     order = np.argsort(column, kind="stable")
     column, starts, stops = column[order], starts[order], stops[order]
     same = column[1:] == column[:-1]

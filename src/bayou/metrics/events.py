@@ -1,4 +1,4 @@
-"""Alerts held against a list of events that are known to have happened."""
+"""Comparison of alerts with a list of known events."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from typing import Any, NamedTuple
 
 
 class EventMatches(NamedTuple):
-    """Which alerts belong to which events."""
+    """The assignment of alerts to events."""
 
     found: list[tuple[Any, list[Any]]]  # event, its alerts
     missed: list[Any]
-    false: list[Any]  # alerts of no event
+    false: list[Any]  # alerts without an event
 
 
 def match_events(alerts: Sequence[Any], events: Sequence[Any], *, delay: int = 1) -> EventMatches:
-    """Hold alerts against planted events.
+    """Assign alerts to planted events.
 
-    An alert belongs to an event if it comes in the event's slice, or up to ``delay`` slices after that or
-    after its end, and one of the two leading words that it names, or two of any, are words of the event.
+    An alert belongs to an event if both time and words match. Time: the alert is in the event's slice, or up
+    to ``delay`` slices after the start or the end of the event. Words: one of the two leading words of the
+    alert, or any two of its words, are words of the event.
 
     Parameters
     ----------
     alerts : sequence with ``slice``, ``words`` and ``lost``
-        As `TopicTracker.alerts` gives them.
+        For example `TopicTracker.alerts`.
     events : sequence with ``slice``, ``stop``, ``gained`` and ``lost``
-        As `make_news` gives them.
+        For example the events of `make_news`.
     delay : int
 
     Returns
     -------
-    Matched
+    EventMatches
 
     Examples
     --------

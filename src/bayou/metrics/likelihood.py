@@ -1,11 +1,11 @@
-"""How well topics predict documents they have not seen.
+"""Held-out likelihood of documents under given topics.
 
-Two measures of held-out text. Document completion fits a document's proportions to one half of its
-tokens and scores the other half; it compares models quickly and fairly. Left-to-right estimates the
-probability of whole documents; it costs the square of their length.
+Document completion fits a document's proportions to one half of its tokens and scores the other half. It
+compares models quickly and fairly. Left-to-right estimates the probability of whole documents; its cost is
+quadratic in their length.
 
-Everything random is keyed by the seed and by what a document contains, so a document's value
-depends neither on its row nor on the rows around it.
+All random numbers are keyed by the seed and the contents of a document. The value of a document
+therefore depends neither on its row nor on other rows.
 
 [Wallach09] Wallach, Murray, Salakhutdinov, Mimno. Evaluation methods for topic models. ICML 2009.
 [Buntine09] Buntine. Estimating likelihoods for topic models. ACML 2009.
@@ -22,7 +22,7 @@ from bayou.metrics.topics import Floats, check_count, check_topics
 
 
 class RowScores(NamedTuple):
-    """Log likelihood of every document and the tokens it is the sum of."""
+    """Log likelihood of every document, and its number of tokens."""
 
     sums: Floats  # (n_docs,) natural logarithms
     counts: Floats  # (n_docs,)
@@ -46,7 +46,7 @@ def _rows(X: Any, n_terms: int | None = None) -> Any:
 
 
 def _prior(alpha: ArrayLike, n_topics: int) -> Floats:
-    """The document prior as a vector with positive sum."""
+    """The document prior as a vector with a positive sum."""
     vector = np.asarray(alpha, dtype=np.float64)
     if vector.ndim == 0:
         vector = np.full(n_topics, float(vector))
@@ -61,7 +61,7 @@ def _prior(alpha: ArrayLike, n_topics: int) -> Floats:
 
 
 def _tokens(rows: Any, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Offsets and terms of single tokens; only whole counts have them."""
+    """Offsets and terms of single tokens; a ValueError for fractional counts."""
     if (rows.data != np.floor(rows.data)).any():
         raise ValueError(f"{what} needs whole counts; X has fractional ones")
     tokens = np.repeat(rows.indices.astype(np.int64), rows.data.astype(np.int64))
@@ -70,7 +70,7 @@ def _tokens(rows: Any, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _keys(rows: Any, seed: int, use: int) -> NDArray[np.uint64]:
-    """One key for each document, from its content."""
+    """One key per document, from its contents."""
     seed = check_count("seed", seed, 0, 2**63 - 1)
     keys = evaluate.content_keys(rows.indptr, rows.indices, rows.data, seed, use)
     return np.asarray(keys, dtype=np.uint64)
@@ -79,16 +79,16 @@ def _keys(rows: Any, seed: int, use: int) -> NDArray[np.uint64]:
 def completion_halves(X: Any, seed: int = 0) -> tuple[Any, Any]:
     """Split every document into a half to fit and a half to score.
 
-    Tokens are dealt in turn from a random order of the document, so the first half has as many
-    tokens as the second or one more. A document with a fractional count has no tokens to deal; both
-    halves are then half of each count, and the terms to score have all been seen.
+    Tokens are dealt alternately in a random order, so the first half has as many tokens as the
+    second or one more. A document with fractional counts has no tokens to deal. Both halves are
+    then half of each count, and all scored terms are also observed.
 
     Parameters
     ----------
     X : sparse matrix or array of shape (n_docs, n_terms)
         Counts.
     seed : int
-        Another seed gives another split.
+        Seed of the split.
 
     Returns
     -------
@@ -127,8 +127,7 @@ def log_likelihood_rows(topics: ArrayLike, doc_topics: ArrayLike, X: Any) -> Row
     Returns
     -------
     RowScores
-        ``sums`` and ``counts`` of every document. A term that the document cannot produce makes its
-        sum -inf.
+        ``sums`` and ``counts`` of every document. A term with probability zero makes the sum -inf.
 
     Examples
     --------
@@ -169,9 +168,9 @@ def document_completion(
     """Mean log probability of a held-out token, given the other half of its document.
 
     Topics are held fixed; each document's proportions are fitted to its observed half (see
-    `completion_halves`), and the other half is scored. Natural logarithm, averaged over all scored
-    tokens of the corpus; perplexity is ``exp(-value)``. Documents with fewer than two tokens have
-    nothing to score. Compare models only at equal seed, inference and documents.
+    `completion_halves`), and the other half is scored. The result is a natural logarithm, averaged over all
+    scored tokens; perplexity is ``exp(-value)``. Documents with fewer than two tokens are not scored.
+    Compare models only with equal seed, inference and documents.
 
     Parameters
     ----------
@@ -184,17 +183,17 @@ def document_completion(
     n_iter : int
         Iterations of ``"em"``.
     seed : int
-        Chooses the halves, and the draws of ``"gibbs"``.
+        Determines the halves, and the draws of ``"gibbs"``.
     inference : {"em", "gibbs"}
         ``"em"`` iterates theta ~ alpha + E[n | theta] from the prior mean. ``"gibbs"`` averages
         E[theta | z] over the kept sweeps of a collapsed sampler; it needs whole counts.
     burn_in, n_samples : int
-        Sweeps of ``"gibbs"`` to drop and to keep.
+        Sweeps of ``"gibbs"`` to discard and to keep.
 
     Returns
     -------
     float
-        NaN if no document has a token to score; -inf if a scored term has no probability.
+        NaN if no document has a token to score; -inf if a scored term has probability zero.
 
     Examples
     --------
@@ -227,10 +226,10 @@ def left_to_right(
 ) -> Floats:
     """Log probability of whole documents, proportions integrated out.
 
-    The left-to-right estimator [Wallach09] [Buntine09]: particles hold topics of the tokens so
-    far, are moved by a Gibbs sweep, predict the next token and are resampled by how well they did.
-    ``exp`` of the result is an unbiased estimate of p(document | topics, alpha); the result itself
-    is on average a little low. The time is proportional to the squared length of a document.
+    The left-to-right estimator [Wallach09] [Buntine09]: each particle holds the topics of the tokens so
+    far, is updated by a Gibbs sweep, and predicts the next token. Particles are resampled by these
+    predictive probabilities. ``exp`` of the result is an unbiased estimate of p(document | topics, alpha);
+    the result itself is biased slightly low. The time is quadratic in the length of a document.
 
     Parameters
     ----------
@@ -241,15 +240,15 @@ def left_to_right(
     X : sparse matrix or array of shape (n_docs, n_terms)
         Whole counts.
     n_particles : int
-        More particles, less noise.
+        More particles reduce the noise.
     seed : int
-        Another seed gives another order of the tokens and other draws.
+        Determines the order of the tokens and the draws.
 
     Returns
     -------
     array of shape (n_docs,)
         Natural logarithms for a given order of the tokens (no multinomial coefficient); 0 for an
-        empty document, -inf if a term has no probability.
+        empty document, -inf if a term has probability zero.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""How far a mixture of multinomials is from another: recovery of moments, matched topics, and regret.
+"""Distances between mixtures of multinomials: moments, matched topics, and regret.
 
 A mixture is given by its weights (topics,) and its topics (topics, terms). Moments are compared through
-products of topics, so that nothing of size terms x terms is made: with
+inner products of topics, so nothing of size terms x terms is allocated: with
 f(a, b) = sum_ij w_i w_j (u_i . u_j)^n, ||M_n(a) - M_n(b)||^2 = f(a, a) - 2 f(a, b) + f(b, b).
 
 [Yu18] Yu, Kveton, Wen, Bui, Mengshoel. SpectralLeader: online spectral learning for single topic models.
@@ -23,7 +23,7 @@ def _pair(model: Mixture) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     weights, topics = (np.asarray(part, np.float64) for part in model)
     if topics.ndim != 2 or weights.shape != topics.shape[:1]:
         raise ValueError(
-            f"a mixture is (weights, topics) with a weight for each row of the topics; got shapes "
+            f"a mixture must be (weights, topics) with one weight per row of the topics; got shapes "
             f"{weights.shape} and {topics.shape}"
         )
     return weights, topics
@@ -39,17 +39,17 @@ def _product(a: Mixture, b: Mixture, order: int) -> float:
 def recovery_error(
     truth: Mixture, found: Mixture, *, order: int = 2, squared: bool = True
 ) -> float:
-    """||M(truth) - M(found)||_F^2 of the moments of so many tokens; 2 is that of [Yu18].
+    """||M(truth) - M(found)||_F^2 of the moments of ``order`` tokens; order 2 is the measure of [Yu18].
 
-    An error of 0 at order 2 does not mean that the topics are found: the second moment fixes them up to a
-    rotation only. Order 3, or `matched_l1`, tells.
+    An error of 0 at order 2 does not mean that the topics are recovered: the second moment determines them
+    only up to a rotation. Order 3, or `matched_l1`, does detect wrong topics.
 
     Parameters
     ----------
     truth, found : (weights, topics)
         Weights (topics,) and topics (topics, terms).
     order : int
-        2 or more tokens.
+        Number of tokens of the moment.
     squared : bool
         Whether the norm is squared.
 
@@ -67,7 +67,7 @@ def recovery_error(
 
 
 def matched_l1(truth: ArrayLike, found: ArrayLike) -> float:
-    """Mean L1 distance of topics to those they are best matched with, from 0 to 2.
+    """Mean L1 distance between topics in the best one-to-one matching, from 0 to 2.
 
     Examples
     --------
@@ -87,19 +87,19 @@ def moment_regret(
     """Regret of following the leader after each step, in fixed coordinates [Yu18].
 
     The loss of an answer after t steps is t ||T_t - T(answer)||^2, with T_t the mean of the true moments so
-    far; what step t adds to it is the loss of the answer given before t. The regret is the sum of these
-    losses less that of the last answer.
+    far. Step t adds the increase of this loss for the answer given before t. The regret is the sum of these
+    increases minus the loss of the last answer.
 
     Parameters
     ----------
     truths : sequence of (weights, topics)
-        The models that the stream is drawn from.
+        The models from which the stream is drawn.
     which : array of int (steps,)
         The model of each step.
     answers : sequence of (weights, topics), one more than steps
-        What was answered before each step, and after the last.
+        The answers before each step, and after the last.
     order : int
-        Tokens of the moment; 3 is that of the paper.
+        Number of tokens of the moment; 3 in the paper.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def moment_regret(
         raise ValueError(
             f"there must be one answer more than steps; got {len(answers)} and {len(at)}"
         )
-    seen = np.cumsum(np.eye(len(truths))[at], axis=0)  # how often each model has come
+    seen = np.cumsum(np.eye(len(truths))[at], axis=0)  # number of steps of each model so far
     gram = np.array([[_product(a, b, order) for b in truths] for a in truths])
 
     def losses(answer: Mixture) -> NDArray[np.float64]:

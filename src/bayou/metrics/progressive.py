@@ -1,4 +1,4 @@
-"""Progressive evaluation: every document is predicted before it is learned (test, then train)."""
+"""Progressive evaluation: predict every document before learning from it (test, then train)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ F64 = NDArray[np.float64]
 
 
 class Progress(NamedTuple):
-    """How well the documents of a stream were predicted before they were learned.
+    """Quality of the predictions for a stream, each made before learning from the document.
 
     Parameters
     ----------
     n_seen : int64 array
-        Documents learned before each batch that was predicted.
+        Number of documents learned before each predicted batch.
     n_docs : int64 array
-        Documents with a known answer in it.
+        Number of documents in the batch with a known answer.
     accuracy : float64 array
-        Share of them whose class, or whole set of labels, was right; R² for numbers.
+        Fraction of them whose class, or whole set of labels, was right; R² for numbers.
     f1 : float64 array
-        Micro-averaged F1 (for one class a document, the same as accuracy); NaN for numbers.
+        Micro-averaged F1 (for one class per document, equal to accuracy); NaN for numbers.
     """
 
     n_seen: NDArray[np.int64]
@@ -36,7 +36,7 @@ class Progress(NamedTuple):
     f1: F64
 
     def mean(self, last: int | None = None) -> float:
-        """Mean accuracy over documents: all, or about the ``last`` so many; NaN where there are none."""
+        """Mean accuracy over all documents, or about the ``last`` ones; NaN if there are none."""
         weight = self.n_docs.astype(np.float64)
         if last is not None:
             behind = self.n_docs[::-1].cumsum()[::-1] - self.n_docs
@@ -45,7 +45,7 @@ class Progress(NamedTuple):
         return float(np.average(self.accuracy[use], weights=weight[use])) if use.any() else np.nan
 
     def curve(self, width: int = 60) -> str:
-        """The accuracy along the stream as one line of text, the lowest to the highest value."""
+        """The accuracy along the stream as one line of text, scaled from lowest to highest value."""
         values = self.accuracy[np.isfinite(self.accuracy)]
         if not len(values):
             return ""
@@ -64,13 +64,13 @@ def progressive(model: Any, batches: Iterable[tuple[Any, Any]], *, classes: Any 
     Parameters
     ----------
     model : estimator with `partial_fit` and `predict`
-        It goes on from where it is, and has learned all batches in the end.
+        Training continues from its current state; in the end it has learned all batches.
     batches : iterable of (X, y)
-        Documents and their classes, label indicators (documents, labels) or numbers. None or NaN where
-        nothing is known: such a document is learned and not measured.
+        Documents and their classes, label indicators (documents, labels) or numbers. None or NaN means
+        unknown: the document is learned but not scored.
     classes : array-like, optional
-        All classes or labels, for classifiers that want them at the first batch. If the model is new, that
-        batch is learned without being predicted.
+        All classes or labels, for classifiers that need them at the first batch. A model that is not fitted
+        learns the first batch without predicting it.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def _is_fitted(model: Any) -> bool:
 
 
 def _rows(y: Any) -> NDArray[Any]:
-    """What was given as an array, dense."""
+    """The labels as a dense array."""
     return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
 
 
 def _measure(found: Any, y: Any, *, regression: bool) -> tuple[int, float, float]:
-    """Documents with a known answer, the share that is right (or R²), and micro-F1."""
+    """Number of documents with a known answer, the fraction that is right (or R²), and micro-F1."""
     truth = _rows(y)
     known = ~np.array([_missing(row) for row in truth], bool)
     n = int(known.sum())
@@ -135,7 +135,7 @@ def _measure(found: Any, y: Any, *, regression: bool) -> tuple[int, float, float
 
 
 def _missing(row: Any) -> bool:
-    """Whether nothing is known of a document: None, or a number that is none."""
+    """Whether the answer of a document is unknown: None or NaN."""
     if np.ndim(row):
         return bool(np.ndim(row) == 1 and len(row) and all(map(_missing, row.tolist())))
     return row is None or (isinstance(row, float | np.floating) and bool(np.isnan(row)))

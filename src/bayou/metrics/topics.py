@@ -1,6 +1,6 @@
-"""What a set of topics looks like: top terms, diversity, exclusivity, distances.
+"""Properties of a set of topics: top terms, diversity, exclusivity, distances.
 
-Topics are a matrix with a row for each topic and a column for each term; rows sum to 1.
+Topics are a matrix with one row per topic and one column per term; rows sum to 1.
 
 [Dieng20] Dieng, Ruiz, Blei. Topic modeling in embedding spaces. TACL 8, 2020.
 [Bischof12] Bischof, Airoldi. Summarizing topical content with word frequency and exclusivity.
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def check_topics(topics: ArrayLike) -> Floats:
-    """The topics as a float64 matrix, or a ValueError that says what is wrong with them."""
+    """The topics as a float64 matrix; a ValueError if they are invalid."""
     matrix = np.asarray(topics, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
@@ -41,7 +41,7 @@ def check_topics(topics: ArrayLike) -> Floats:
 
 
 def check_count(name: str, value: int, low: int, high: int | None = None) -> int:
-    """A whole number within bounds, or a ValueError that names the parameter."""
+    """A whole number within bounds; the ValueError names the parameter."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
@@ -50,7 +50,7 @@ def check_count(name: str, value: int, low: int, high: int | None = None) -> int
 
 
 def check_vocabulary(vocabulary: Sequence[str], n_terms: int) -> list[str]:
-    """The names of the terms as a list, one for each column of topics."""
+    """The names of the terms as a list, one per column of topics."""
     names = [str(name) for name in vocabulary]
     if len(names) != n_terms:
         raise ValueError(f"vocabulary has {len(names)} terms but topics have {n_terms} columns")
@@ -81,7 +81,7 @@ def top_terms(
     topics : array of shape (n_topics, n_terms)
         Term probabilities; rows sum to 1.
     n : int
-        Terms for each topic, at most n_terms.
+        Number of terms per topic, at most n_terms.
     vocabulary : sequence of str, optional
         Names of the columns.
 
@@ -106,9 +106,9 @@ def top_terms(
 
 
 def diversity(topics: ArrayLike, top_n: int = 25) -> float:
-    """Share of distinct terms among the top terms of all topics [Dieng20].
+    """Fraction of distinct terms among the top terms of all topics [Dieng20].
 
-    1 if no two topics share a top term, 1 / n_topics if all have the same ones.
+    1 if no two topics share a top term, 1 / n_topics if all have the same top terms.
 
     Examples
     --------
@@ -121,14 +121,14 @@ def diversity(topics: ArrayLike, top_n: int = 25) -> float:
 
 
 def _shares(matrix: Floats) -> Floats:
-    """Each topic's share of a term, phi_kv / sum_j phi_jv; equal where no topic has the term."""
+    """Each topic's share of a term, phi_kv / sum_j phi_jv; equal shares if no topic has the term."""
     totals = matrix.sum(axis=0)
     safe = np.where(totals > 0, totals, 1.0)
     return np.where(totals > 0, matrix / safe, 1.0 / len(matrix))
 
 
 def exclusivity(topics: ArrayLike, top_n: int = 10) -> Floats:
-    """Mean share that each topic has of its own top terms, phi_kv / sum_j phi_jv.
+    """Mean share of each topic in its own top terms, phi_kv / sum_j phi_jv.
 
     1 if the top terms of the topic occur in no other topic, 1 / n_topics if all topics are equal.
 
@@ -155,7 +155,7 @@ def _term_counts(term_counts: Any, n_terms: int) -> Floats:
 
 
 def _shrink_shares(shares: Floats, counts: Floats) -> Floats:
-    """Shares drawn towards 1 / n_topics, the more so the rarer the term [Hausser09] eq. 4."""
+    """Shares shrunk towards 1 / n_topics, more strongly for rarer terms [Hausser09] eq. 4."""
     target = 1.0 / len(shares)
     variance = (shares * (1 - shares)).sum(axis=0) / np.maximum(counts - 1, 1e-300)
     distance = ((shares - target) ** 2).sum(axis=0)
@@ -167,7 +167,7 @@ def _shrink_shares(shares: Floats, counts: Floats) -> Floats:
 def frex(topics: ArrayLike, weight: float = 0.5, term_counts: Any = None) -> Floats:
     """FREX scores: terms that are both frequent in a topic and exclusive to it [Bischof12].
 
-    The harmonic mean of two ranks within the topic, each as the share of terms that are not above:
+    The harmonic mean of two ranks within the topic, each as the fraction of terms that do not rank higher:
     1 / (weight / rank of exclusivity + (1 - weight) / rank of probability).
 
     Parameters

@@ -111,17 +111,11 @@ def posterior(state: State, levels: Levels, task: LabelTask, p: Settings) -> Lab
     n_kept = state.link_step - p.first_kept
     return LabelPosterior(
         term_label=labels.expected_counts(state, levels.counts, plan.data, p.first_kept),
-        beta=plan.prior.beta,
-        alpha=plan.prior.alpha,
-        n_labels=task.n_labels,
-        label_docs=task.label_docs(),
-        links=links.link_rows(levels.chains, n_kept, p.beta_labels),
-        link_alpha=p.link_alpha,
-        n_members=len(levels.chains),
-        strength=p.strength,
-        score=SCORES[0] if p.scoring == AUTO else p.scoring,
-        vocabulary=task.vocabulary,
-    )
+        beta=plan.prior.beta, alpha=plan.prior.alpha, n_labels=task.n_labels,
+        label_docs=task.label_docs(), links=links.link_rows(levels.chains, n_kept, p.beta_labels),
+        link_alpha=p.link_alpha, n_members=len(levels.chains), strength=p.strength,
+        score=SCORES[0] if p.scoring == AUTO else p.scoring, vocabulary=task.vocabulary,
+    )  # fmt: skip
 
 
 def topic_prior(n_topics: int | None, n_labels: int, each: float | None, mass: float) -> F64:

@@ -131,7 +131,7 @@ def sweep(state: State, data: FranchiseData, p: Settings, seed: int, each: Each)
     if step > SETTLE:
         learn = (p.learn_alpha, p.learn_gamma)
         prior = franchise.draw_concentrations(chain, data, prior, learn, seed, step)
-    kept = kept_topics.follow_topics(kept_topics.kept_of(state), before, old, chain.counts.ids)
+    kept = kept_topics.follow_topics(kept_topics.sums_of(state), before, old, chain.counts.ids)
     if step > p.burn_in and (p.n_sweeps - step) % APART == 0:
         kept = kept_topics.keep_sweep(kept, chain.counts, prior)
     row = [chain_no, chain.counts.sizes[1], root.n_large(chain.counts.topic)]
@@ -155,7 +155,7 @@ def next_chain(state: State, data: FranchiseData, p: Settings, seed: int, each: 
 def with_answer(state: State, data: FranchiseData, p: Settings) -> State:
     """Store the topics of the chain, the most used first, averaged over the kept sweeps."""
     prior = FranchisePrior(state.alpha, state.gamma, p.discount, p.beta)
-    counts, kept = chains.chain_of(state, data).counts, kept_topics.kept_of(state)
+    counts, kept = chains.chain_of(state, data).counts, kept_topics.sums_of(state)
     return state._replace(**kept_topics.answer_fields(kept_topics.average(kept, counts, prior)))
 
 

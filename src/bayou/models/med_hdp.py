@@ -32,7 +32,7 @@ from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.margin import augment, chains, features, first_pass, growing, growth, tilted
 from bayou.inference.margin.growth import TopicGrowth
-from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_named
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_by_name
 from bayou.inference.margin.setup import MarginChain, MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 
@@ -120,7 +120,7 @@ def sweep_chain(state: State, chain: MarginChain, by: TopicGrowth, seed: int, ea
     tilt = tilted.Tilt(s.omega, s.kappa, s.eta)
     growth.sweep(live, tilt, by, (beta, chain.n_terms * beta), seed, step)
     # omega, kappa | z, eta
-    zbar = features.sampled_zbar(s.z, chain.rho, chain.tokens.indptr, len(s.topic), each)
+    zbar = features.token_zbar(s.z, chain.rho, chain.tokens.indptr, len(s.topic), each)
     augment.draw(s, zbar, chain, seed, step, each)
     # tables | z, pi;  (pi, rest) | tables ~ Dir(tables, gamma)
     growth.renew_sticks(live, np.zeros(len(s.topic)), by, seed, step)
@@ -201,7 +201,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
         """The parameters of one `fit`, with defaults that depend on the responses."""
         n_topics = max(task.n_tasks, 20) if task.kind == "multi-label" else 20
         width = float(self.margin or (164.0 if task.kind == "binary" else 16.0))
-        return _resolve(self, task, n_topics, loss=loss_named(self.loss), width=width)
+        return _resolve(self, task, n_topics, loss=loss_by_name(self.loss), width=width)
 
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed, alone or together."""

@@ -32,7 +32,7 @@ from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.margin import augment, chains, features, gibbs, weights
-from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_named
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_by_name
 from bayou.inference.margin.setup import MarginChain, MarginChainState, MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 
@@ -107,14 +107,14 @@ def sweep(state: State, data: MarginData, p: MarginSettings, each: Each) -> Stat
 def sweep_chain(s: MarginChainState, chain: MarginChain, seed: int, step: int, each: Each) -> None:
     """Gibbs sweep of one chain, in place.   [Zhu14] Algorithm 1"""
     n_topics, indptr = len(s.topic), chain.tokens.indptr
-    zbar = features.sampled_zbar(s.z, chain.rho, indptr, n_topics, each)
+    zbar = features.token_zbar(s.z, chain.rho, indptr, n_topics, each)
     # eq. 9: eta_i ~ N(P^-1 b, P^-1), P = I / s + sum_d omega zbar zbar', b = sum_d kappa zbar
     weights.draw(s, zbar, chain, seed, step, each)
     # eq. 10: p(z = k) ~ (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k); or steps of [Zheng15]
     draw_topics = gibbs.sweep_light if chain.light else gibbs.sweep_full
     draw_topics(s, chain, seed, step, each)
     # eq. 12, hinge: 1 / lambda ~ IG(1 / (c |l - y f|), 1), omega = c^2 / lambda; all: `margin.response`
-    zbar = features.sampled_zbar(s.z, chain.rho, indptr, n_topics, each)
+    zbar = features.token_zbar(s.z, chain.rho, indptr, n_topics, each)
     augment.draw(s, zbar, chain, seed, step, each)
 
 
@@ -232,7 +232,7 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
         alone, per_class = separate or task.kind == "binary", 1 if task.kind == "multi-label" else 4
         n_topics = 20 if alone else int(np.clip(per_class * task.n_tasks, 40, 400))
         return chain_settings(
-            self, task, self.n_topics or n_topics, 20.0, loss=loss_named(self.loss),
+            self, task, self.n_topics or n_topics, 20.0, loss=loss_by_name(self.loss),
             width=float(self.margin or (164.0 if alone else 16.0)), separate=separate,
             n_chains=task.n_tasks if separate else self.n_chains,
         )  # fmt: skip

@@ -150,10 +150,8 @@ class StepwiseEM(Mixture, Streaming, Topics, Estimator):
     ----------
     weights_ : float64 array (topics,)
         Share of the documents in each topic.
-    state_ : State or None
-        Everything known after the last full mini-batch of a stream. None before it.
-    pending_ : Pairs
-        Documents of the mini-batch that is not full yet.
+    state_, pending_ : State or None, Pairs
+        Statistics after the last full mini-batch of a stream (None before it), and the documents after it.
 
     Examples
     --------
@@ -247,10 +245,8 @@ class IncrementalEM(Mixture, Topics, Estimator):
         Passes over the documents, each in its own keyed order.
     tol : float
         Training ends when the log-likelihood per token gains less than this in a pass.
-    smoothing, beta : float
+    smoothing, beta, max_time, random_state, n_threads, progress, callbacks
         As in `StepwiseEM`.
-    max_time, random_state, n_threads, progress, callbacks
-        As in `LDA`.
 
     Examples
     --------

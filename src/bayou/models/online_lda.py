@@ -27,6 +27,7 @@ from bayou.api.passes import check_n_topics, fit_to_rest, read_first, read_more
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topics import Topics
 from bayou.data.checks import MAX_TOPICS
+from bayou.data.errors import ModelFileError
 from bayou.data.schema import Array, Number
 from bayou.inference.lda import columns, documents, hybrid, prior, stream
 from bayou.inference.lda.arrays import F32, F64, I64, Each, topic_totals
@@ -73,6 +74,12 @@ class State(NamedTuple):
     beta: Annotated[float, Number(gt=0.0)]
     scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # after passes of `fit`
     score_steps: Annotated[I64, Array("scores")]
+
+
+def check_topics(state: State) -> None:
+    """Refuse a state of a file that has no topics."""
+    if not len(state.topic):
+        raise ModelFileError("the file has no topics; train the model again")
 
 
 def init(batch: Pairs, p: Settings, seed: int, each: Each) -> State:
@@ -197,7 +204,7 @@ class OnlineLDA(Streaming, Topics, Estimator):
     tol: float = param(5e-4, ge=0.0)
 
     algorithm: ClassVar[Stream] = Stream(
-        State, Pairs, update, init, move_terms, omit_empty=True, chunk=1
+        State, Pairs, update, init, move_terms, omit_empty=True, chunk=1, check=check_topics
     )
     saved: ClassVar[tuple[Saved, ...]] = (STREAM,)
 

@@ -20,8 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from bayou.api import online_margin, stream_classes
 from bayou.api.classifier import Classifier
 from bayou.api.estimator import Estimator, Saved
@@ -289,6 +287,5 @@ class OnlineMedHDPRegressor(  # type: ignore[override]
     @property
     def response_(self) -> Response:  # type: ignore[override]
         """Weights as they are now, and the errors of predictions before documents were learned."""
-        check_is_fitted(self)
         with Workers(1) as workers:
             return online_response.target_response(self._current(), self.resolve(), workers.each)

@@ -40,7 +40,7 @@ def solve(
     state: State, docs: Pairs | None, p: MomentSettings, seed: int, each: Each
 ) -> MomentAnswer:
     """Topics and alpha of all documents so far."""
-    sums = moment_stream.sums_of(moment_stream.solved_generation(state, p), p, seed)
+    sums = moment_stream.sums_of(moment_stream.generation_to_solve(state, p), p, seed)
     found = spectral.solve(sums, p.n_topics, p.decomposition, seed, alpha0=p.alpha0)
     rows, _, _ = moment_stream.smooth(state, found, p)
     alpha = np.maximum(p.alpha0 * found.weights, LEAST_ALPHA)

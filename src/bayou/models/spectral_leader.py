@@ -40,7 +40,7 @@ def solve(
     state: State, docs: Pairs | None, p: MomentSettings, seed: int, each: Each
 ) -> MomentAnswer:
     """The topics of all documents so far. EM runs over ``docs``, or over the documents that were kept."""
-    stream = moment_stream.solved_generation(state, p)
+    stream = moment_stream.generation_to_solve(state, p)
     sums = moment_stream.sums_of(stream, p, seed)
     known = None
     if docs is not None and p.n_topics >= spectral.MANY and not p.half_life:
@@ -51,14 +51,14 @@ def solve(
     rows, unigram, pseudo = moment_stream.smooth(state, found, p)
     weights, some = (
         found.weights,
-        _kept_documents(state, p) if docs is None or p.half_life else docs,
+        _em_documents(state, p) if docs is None or p.half_life else docs,
     )
     if p.n_polish and some.n_docs and found.diagnosis.rank:
         rows, weights = mixture.em_steps(some, rows, weights, p.n_polish, unigram, pseudo, each)
     return MomentAnswer(weights, mixture.as_rows(rows), found.diagnosis)
 
 
-def _kept_documents(state: State, p: MomentSettings) -> Pairs:
+def _em_documents(state: State, p: MomentSettings) -> Pairs:
     if p.mode != "history":
         return state.pool.pairs
     kept = state.now.waiting.pairs

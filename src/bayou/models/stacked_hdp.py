@@ -85,16 +85,9 @@ def init(plan: LevelPlan, p: Settings, each: Each) -> State:
     lower = labels.init(data, n_labels, p.inference, n_chains, plan.seed, each)
     g = roots.start(n_topics, p.concentration, p.root_concentration)
     h = roots.start(n_labels, p.label_concentration, p.root_concentration)
-    return State(
-        *lower,
-        0,
-        links.start(plan),
-        np.zeros((n_chains, n_labels, n_topics), np.float32),
-        np.zeros((n_chains, n_topics)),
-        np.tile(g.root, (n_chains, 1)),
-        np.tile(h.root, (n_chains, 1)),
-        np.tile([g.below, g.above, h.below, h.above], (n_chains, 1)),
-    )
+    kept = np.zeros((n_chains, n_labels, n_topics), np.float32), np.zeros((n_chains, n_topics))
+    begin = (g.root, h.root, [g.below, g.above, h.below, h.above])
+    return State(*lower, 0, links.start(plan), *kept, *(np.tile(x, (n_chains, 1)) for x in begin))
 
 
 def sweep(state: State, levels: Levels, p: Settings, each: Each) -> State:

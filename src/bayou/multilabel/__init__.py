@@ -2,17 +2,18 @@
 
 - `SCut`: labels with a score above the label's own threshold.
 - `RCut`: the k best labels.
-- `ProportionalCut`: each label to its best documents, as often as in training; needs the whole batch.
-- `CardinalityRegression`: the best labels, as many as a regression on the document says.
-- `ThresholdRegression`: labels above the threshold that a regression on the document says.
-- `OracleCalibrated`, `OracleF1`: each label to its best documents, as many as right or best. They look at
-  test labels, for comparison alone: nothing they reach can be reached without the answers.
+- `ProportionalCut`: each label to its best documents, as often as in training; needs the whole test set.
+- `CardinalityRegression`: the best labels, as many as a regression on the document predicts.
+- `ThresholdRegression`: labels above the threshold that a regression on the document predicts.
+- `OracleCalibrated`, `OracleF1`: each label to its best documents, as many as are right, or best for F1. They
+  use test labels and serve as upper bounds.
 """
 
 from bayou.inference.thresholds.oracles import OracleCalibrated, OracleF1
 from bayou.inference.thresholds.regression import CardinalityRegression, ThresholdRegression
 from bayou.inference.thresholds.rules import ProportionalCut, RCut, SCut
-from bayou.multilabel.block_chain import BlockChainEnsemble, BlockClassifierChain
+from bayou.multilabel.block_chain import BlockClassifierChain
+from bayou.multilabel.chain_ensemble import BlockChainEnsemble
 from bayou.multilabel.thresholded import ThresholdedClassifier
 
 __all__ = [

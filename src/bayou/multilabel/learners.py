@@ -1,4 +1,4 @@
-"""Classifiers of one label each, with other labels beside the features: what chains are made of."""
+"""The parts of chains: classifiers of one label, with other labels as further features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Matrix = Any  # a dense array or a csr_array
 def probability_of_one(estimator: Any, X: Matrix) -> F64:
     """Probability of class 1 under a classifier of 0 and 1.
 
-    Margins become probabilities by the logistic function; a classifier that knows neither says 0 or 1.
+    Margins become probabilities by the logistic function. A classifier with neither predicts 0 or 1.
     """
     if hasattr(estimator, "predict_proba"):
         column = int(np.flatnonzero(np.asarray(estimator.classes_) == 1)[0])
@@ -30,13 +30,13 @@ def probability_of_one(estimator: Any, X: Matrix) -> F64:
 
 
 class Constant(NamedTuple):
-    """The learner of a label that all training documents have, or none: (n_1 + 1) / (n + 2) for all."""
+    """The learner of a label that all training documents have, or that none has: (n_1 + 1) / (n + 2)."""
 
     probability: float
 
 
 def join_features(X: Matrix, labels: Any) -> Matrix:
-    """The features with labels beside them (documents x labels, dense or sparse)."""
+    """The features followed by labels (documents x labels, dense or sparse)."""
     if labels.shape[1] == 0:
         return X
     dtype = X.dtype
@@ -62,11 +62,11 @@ def label_probability(learner: Any, X: Matrix) -> F64:
     return probability_of_one(learner, X)
 
 
-def in_order(learners: Sequence[Any], labels: I64, X: Matrix) -> F64:
+def block_probabilities(learners: Sequence[Any], labels: I64, X: Matrix) -> F64:
     """Probabilities of the labels of one inside-out block, each with those before it as features."""
     out = np.empty((X.shape[0], len(labels)))
     for i, learner in enumerate(learners):
-        place = np.argsort(labels[:i])  # features stand in the order of the labels' numbers
+        place = np.argsort(labels[:i])  # features are in the order of the labels' columns
         out[:, i] = label_probability(
             learner, join_features(X, (out[:, place] > 0.5).astype(np.int8))
         )

@@ -1,7 +1,7 @@
-"""Orders of labels for classifier chains, cut into blocks; how alike two are; a search for unlike ones.
+"""Orders of labels for classifier chains: blocks, similarity, and a search for dissimilar orders.
 
-A chain is a permutation c of the labels; the label at position p stands in block p // b. What is known of the
-other labels when that one is predicted is the set prev(c[p]):
+A chain is a permutation c of the labels; the label at position p is in block p // b. When it is predicted,
+the known labels are the set prev(c[p]):
 
     blocks               prev = c[0 .. b * (p // b))       all earlier blocks, none of its own
     inside-out blocks    prev = c[b * (p // b) .. p)       its own block only
@@ -22,11 +22,11 @@ from bayou.kernels.rng import CHAIN, key, permutation
 I64 = NDArray[np.int64]
 
 _ROWS = 512  # labels whose sets are compared at a time
-_LOOSER = 0.05  # by how much the search gives in
+_LOOSER = 0.05  # by how much the search raises its limit
 
 
 class LabelOrder(NamedTuple):
-    """An order of labels and how it is cut."""
+    """An order of labels and its blocks."""
 
     order: I64  # label at each position
     block_size: int
@@ -39,9 +39,9 @@ class LabelOrder(NamedTuple):
         return [self.order[start : start + self.block_size] for start in cuts]
 
     def previous(self, position: int) -> I64:
-        """The labels that the one at a position looks at, sorted.
+        """The labels in prev of a position, sorted.
 
-        Sorted, so that a learner meets them in the same order whatever the order inside a block.
+        Sorted, so that the features of a learner do not depend on the order inside a block.
         """
         start = position - position % self.block_size
         known = self.order[start:position] if self.inside_out else self.order[:start]
@@ -51,7 +51,7 @@ class LabelOrder(NamedTuple):
 def draw_order(
     n_labels: int, block_sizes: Sequence[int], inside_out: bool, seed: int, draw: int
 ) -> LabelOrder:
-    """The chain of a number: its order and, of several, its block size."""
+    """Draw the order of chain number ``draw`` and, if there are several, its block size."""
     order = np.asarray(permutation(n_labels, np.uint64(key(seed, CHAIN, draw, 0))), np.int64)
     which = int(key(seed, CHAIN, draw, 1)) % len(block_sizes)
     return LabelOrder(order, block_sizes[which], inside_out)
@@ -62,8 +62,8 @@ def frequency_order(counts: I64) -> I64:
     return np.argsort(-counts, kind="stable").astype(np.int64)
 
 
-def _looks_at(chain: LabelOrder, labels: slice) -> NDArray[np.bool_]:
-    """Whether each of some labels (rows) looks at each label (columns)."""
+def _previous_matrix(chain: LabelOrder, labels: slice) -> NDArray[np.bool_]:
+    """Whether each label (columns) is in prev of each of some labels (rows)."""
     position = np.empty(len(chain.order), np.int64)
     position[chain.order] = np.arange(len(chain.order))
     block = position // chain.block_size
@@ -74,37 +74,32 @@ def _looks_at(chain: LabelOrder, labels: slice) -> NDArray[np.bool_]:
 
 
 def similarity(a: LabelOrder, b: LabelOrder) -> float:
-    """Pairs (label, label it looks at) that two chains share, of those that either has (Jaccard).
+    """Jaccard similarity of two chains as sets of pairs (label, label in its prev).
 
-    1 exactly where the chains are equivalent: every label looks at the same labels. Dividing by L (L - 1) / 2
-    instead would put a chain of blocks below 1 even against itself.
+    It is 1 exactly if the chains are equivalent. Divided by L (L - 1) / 2 instead, the similarity of a chain
+    of blocks to itself would be below 1.
 
     Examples
     --------
-    >>> similarity(Chain(np.array([0, 1, 2]), 1, False), Chain(np.array([0, 2, 1]), 1, False))
+    >>> similarity(LabelOrder(np.arange(3), 1, False), LabelOrder(np.array([0, 2, 1]), 1, False))
     0.5
     """
     both = either = 0
     for start in range(0, len(a.order), _ROWS):
-        one, two = (_looks_at(c, slice(start, start + _ROWS)) for c in (a, b))
+        one, two = (_previous_matrix(c, slice(start, start + _ROWS)) for c in (a, b))
         both += int((one & two).sum())
         either += int((one | two).sum())
     return both / either if either else 1.0
 
 
 def search(
-    n_chains: int,
-    n_labels: int,
-    block_sizes: Sequence[int],
-    inside_out: bool,
-    max_similarity: float,
-    max_fails: int,
-    seed: int,
-) -> list[LabelOrder]:
-    """Chains no two of which are more alike than allowed, as far as such are found.
+    n_chains: int, n_labels: int, block_sizes: Sequence[int], inside_out: bool,
+    max_similarity: float, max_fails: int, seed: int,
+) -> list[LabelOrder]:  # fmt: skip
+    """Chains whose pairwise similarity is at most ``max_similarity``, as far as such are found.
 
-    Chains are drawn one after the other. After more than ``max_fails`` that were too like one already
-    there, in a row, the limit is raised by 0.05; from 1 on every chain is taken.
+    Chains are drawn one after the other. After more than ``max_fails`` consecutive rejections the limit is
+    raised by 0.05. From 1 on every chain is accepted.
     """
     limit, fails, draw = max_similarity, 0, 0
     found: list[LabelOrder] = []

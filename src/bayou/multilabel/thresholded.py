@@ -1,4 +1,4 @@
-"""A classifier of labels with a rule in the place of its own threshold."""
+"""A classifier of labels with a rule instead of its own threshold."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def _if_inside(name: str) -> Callable[[F], F]:
 
 
 def deal_folds(indicator: csr_array, n_folds: int, seed: int) -> list[tuple[I64, I64]]:
-    """Folds (training, held-out) to which documents are dealt by their rarest labels, shuffled by key.
+    """Folds (training, held-out): documents are dealt by their rarest labels, shuffled by key.
 
-    So the folds have rare labels in equal numbers, as far as there are enough.
+    So the folds have equal numbers of rare labels, as far as possible.
     """
     n_docs, n_labels = indicator.shape
     counts = np.bincount(indicator.indices, minlength=n_labels)
@@ -66,7 +66,7 @@ def _held_out_scores(learner: Any, X: Matrix, y: Any, use: I64, rest: I64, n_lab
 
 @dataclass(eq=False, repr=False)
 class ThresholdedClassifier(Wrapper):
-    """Any classifier of labels, with a rule that is fitted to scores of documents held out.
+    """Any classifier of labels, with a rule that is fitted to scores of held-out documents.
 
     Scores are `predict_proba` or, without it, `decision_function`. Around a classifier of two classes it
     tunes the one threshold.
@@ -75,13 +75,13 @@ class ThresholdedClassifier(Wrapper):
     ----------
     estimator : classifier
         Takes an indicator, such as `OneVsRestClassifier`, `BlockClassifierChain` or `MedLDAClassifier`, or a
-        vector of two classes. Seeds that it leaves open (``random_state=None``) follow from ours.
-    rule : rule of `bayou.thresholds`, optional
-        `SCut()` if left out. Oracles are refused.
+        vector of two classes. Its seeds that are None (``random_state=None``) follow from `random_state`.
+    rule : rule of `bayou.multilabel`, optional
+        Default: `SCut()`. Oracles are refused.
     cv : int, splitter, iterable of splits, or "prefit"
-        Folds that give the scores the rule is fitted to; a number deals documents to folds by their rarest
-        label. A splitter with one split makes one held-out part. ``"prefit"`` takes the estimator as it is,
-        and `fit` fits the rule alone, to documents that the estimator has not seen.
+        Folds for the scores that the rule is fitted to. A number deals documents to folds by their rarest
+        label. A splitter with one split makes one held-out part. With ``"prefit"`` the estimator is used as
+        it is, and `fit` fits the rule only, to documents that the estimator has not seen.
     random_state : int, RandomState or None
         Deals documents to folds.
     n_jobs : int, optional
@@ -121,7 +121,7 @@ class ThresholdedClassifier(Wrapper):
         ----------
         X : matrix (documents, features), dense or sparse, or Corpus
         y : indicator (documents, labels), dense or sparse; label lists; a vector of two classes
-            Left out where X is a corpus with labels.
+            Not needed if X is a corpus with labels.
         """
         rule = self._check_rule()
         matrix, truth = self._read(X, y)
@@ -130,23 +130,15 @@ class ThresholdedClassifier(Wrapper):
         if isinstance(self.cv, str) and self.cv == "prefit":
             check_is_fitted(self.estimator)
             self.estimator_ = self.estimator
-            rows, scores = (
-                np.arange(matrix.shape[0]),
-                label_scores(self.estimator, matrix, n_labels),
-            )
+            rows = np.arange(matrix.shape[0])
+            scores = label_scores(self.estimator, matrix, n_labels)
         else:
             target = _target(truth)
             splits = self._splits(matrix, target, truth.indicator)
+            clones = [seed_clone(self.estimator, self.seed_, 1 + i, 0) for i in range(len(splits))]
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_held_out_scores)(
-                    seed_clone(self.estimator, self.seed_, 1 + i, 0),
-                    matrix,
-                    target,
-                    use,
-                    rest,
-                    n_labels,
-                )
-                for i, (use, rest) in enumerate(splits)
+                delayed(_held_out_scores)(one, matrix, target, use, rest, n_labels)
+                for one, (use, rest) in zip(clones, splits, strict=True)
             )
             rows, scores = np.concatenate([rest for _, rest in splits]), np.vstack(found)
             self.estimator_ = seed_clone(self.estimator, self.seed_, 0, 0).fit(matrix, target)
@@ -164,7 +156,7 @@ class ThresholdedClassifier(Wrapper):
     def _check_rule(self) -> Any:
         rule = SCut() if self.rule is None else self.rule
         if not isinstance(rule, Rule):
-            raise ValueError(f"rule must be a rule of bayou.thresholds; got {rule!r:.80}")
+            raise ValueError(f"rule must be a rule of bayou.multilabel; got {rule!r:.80}")
         if rule.needs_test_labels:
             raise ValueError(
                 f"{type(rule).__name__} needs the labels of the documents it predicts; fit it to the "
@@ -199,21 +191,21 @@ class ThresholdedClassifier(Wrapper):
 
     @_if_inside("predict_proba")
     def predict_proba(self, X: Any) -> F64:
-        """What the estimator says (documents, labels); for a vector of two classes, of both of them.
+        """Probabilities of the estimator (documents, labels); for a vector of two classes, of both.
 
-        `predict` goes by the rule's thresholds, which need not be at 1/2.
+        `predict` uses the rule's thresholds, which need not be 1/2.
         """
         return self._columns(self._scores(X, "predict_proba")[1])
 
     @_if_inside("decision_function")
     def decision_function(self, X: Any) -> F64:
-        """What the estimator says (documents, labels); for a vector of two classes (documents,)."""
+        """Scores of the estimator (documents, labels); for a vector of two classes (documents,)."""
         found = self._scores(X, "decision_function")[1]
         return found[:, 0] if self._form == "vector" else found
 
 
 def _target(truth: LabelTargets) -> Any:
-    """The labels as scikit-learn's classifiers take them, in the form they came in."""
+    """The labels as scikit-learn's classifiers take them, in the form of y."""
     if truth.form == "sparse":
         return csr_matrix(truth.indicator.astype(np.int64))
     bits = truth.indicator.toarray().astype(np.int64)

@@ -1,4 +1,4 @@
-"""What estimators around other estimators share: the door, the seeds of what is inside, its scores."""
+"""The base of estimators around another estimator: input checks, seeds and scores."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Matrix = Any  # a dense array or a csr_array
 
 
 class LabelTargets(NamedTuple):
-    """The labels of documents, and the form they came in: answers take the same one."""
+    """The labels of documents, and the form of y, which predictions also have."""
 
     form: str  # "vector" of two classes; "dense" or "sparse" indicator
     classes: NDArray[Any]  # two classes, or one name for each label
-    indicator: csr_array  # int8, documents x labels; two classes are one label, the second
+    indicator: csr_array  # int8, documents x labels; of two classes, the second is the only label
     known: NDArray[np.bool_]
 
 
@@ -71,19 +71,19 @@ def _is_one_label(y: Any) -> bool:
 
 
 class Wrapper(ClassifierMixin, BaseEstimator):
-    """The base of classifiers of labels that are given another estimator.
+    """The base of label classifiers around another estimator.
 
     Attributes
     ----------
     classes_ : array
-        Names of the labels, in the order of columns; the two classes where y was a vector.
+        Names of the labels, in the order of columns; the two classes if y was a vector.
     """
 
     estimator: Any
     random_state: Any
 
     def _read(self, X: Any, y: Any) -> tuple[Matrix, LabelTargets]:
-        """Documents whose labels are known, and those labels."""
+        """Documents whose labels are known, and these labels."""
         corpus = X if isinstance(X, Corpus) else None
         matrix = self._documents(X, reset=True)
         truth = read_truth(y, matrix.shape[0], corpus)
@@ -99,16 +99,12 @@ class Wrapper(ClassifierMixin, BaseEstimator):
             X = X.counts
         finite: Any = "allow-nan" if get_tags(self.estimator).input_tags.allow_nan else True
         return validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=finite,
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=finite,
             reset=reset,
-        )
+        )  # fmt: skip
 
     def _resolve_seed(self) -> int:
-        """One integer from `random_state`, once a fit."""
+        """One integer from `random_state`, once per fit."""
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state) & 0xFFFFFFFF
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -117,20 +113,20 @@ class Wrapper(ClassifierMixin, BaseEstimator):
         return 1 if self._form == "vector" else len(self.classes_)
 
     def _answers(self, given: Any) -> Any:
-        """Labels (documents x labels, dense or sparse) in the form that y had."""
+        """Labels (documents x labels, dense or sparse) in the form of y."""
         if self._form == "sparse":
             return csr_array(given).astype(np.int64)
         bits = np.asarray(given.toarray() if is_sparse(given) else given, np.int64)
         return self.classes_[bits[:, 0]] if self._form == "vector" else bits
 
     def _columns(self, probability: F64) -> F64:
-        """Probabilities of labels or, for a vector of classes, of both of them."""
+        """Probabilities of labels or, for a vector of classes, of both classes."""
         if self._form == "vector":
             return np.column_stack([1.0 - probability[:, 0], probability[:, 0]])
         return probability
 
     def predict_labels(self, X: Any) -> list[list[Any]]:
-        """The labels of each document as lists; of one entry where y was a vector of two classes."""
+        """The labels of each document as lists; with one entry if y was a vector of two classes."""
         found: Any = self.predict(X)
         if self._form == "vector":
             return [[label] for label in found.tolist()]
@@ -141,8 +137,8 @@ class Wrapper(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of documents whose whole set of labels is right.
 
-        ``y`` may be left out where X is a corpus with labels. A label that was not there in training counts
-        as missed; documents of which nothing is known are left out.
+        ``y`` may be left out if X is a corpus with labels. A label that did not occur in training counts as
+        missed. Documents without known labels are left out.
         """
         found: Any = self.predict(X)
         if self._form == "vector":
@@ -153,14 +149,9 @@ class Wrapper(ClassifierMixin, BaseEstimator):
             truth = of_matrix(y, None, self.classes_)
         else:
             truth = read_labels(
-                y,
-                rows.shape[0],
-                corpus=corpus,
-                classes=self.classes_,
-                multi_label=True,
-                others=True,
-            )
-        more = truth.indicator.shape[1] - rows.shape[1]  # labels that are new here come last
+                y, rows.shape[0], corpus=corpus, classes=self.classes_, multi_label=True, others=True
+            )  # fmt: skip
+        more = truth.indicator.shape[1] - rows.shape[1]  # new labels come last
         padded = sparse.hstack([rows, csr_array((rows.shape[0], more))]) if more else rows
         wrong = csr_array(abs(csr_array(padded) - truth.indicator)).sum(axis=1)
         use = np.flatnonzero(truth.known)
@@ -180,7 +171,7 @@ class Wrapper(ClassifierMixin, BaseEstimator):
 
 
 def seed_clone(estimator: Any, seed: int, i: int, j: int) -> Any:
-    """A clone whose open seeds (`random_state` left at None) follow from ours and two numbers."""
+    """A clone whose seeds that are None (`random_state`) follow from ``seed`` and two numbers."""
     out = clone(estimator)
     parameters = sorted(out.get_params(deep=True).items()) if hasattr(out, "get_params") else []
     names = [name for name, value in parameters if value is None and _is_seed(name)]
@@ -194,7 +185,7 @@ def _is_seed(name: str) -> bool:
 
 
 def label_scores(estimator: Any, X: Matrix, n_labels: int, method: str | None = None) -> F64:
-    """Scores (documents, labels) of a fitted classifier of labels, whatever form it gives them.
+    """Scores (documents, labels) of a fitted label classifier, whatever form they have.
 
     Parameters
     ----------
@@ -202,7 +193,7 @@ def label_scores(estimator: Any, X: Matrix, n_labels: int, method: str | None = 
     X : matrix (documents, features)
     n_labels : int
     method : {"predict_proba", "decision_function"}, optional
-        By default the first of them that there is.
+        Default: the first one that the estimator has.
     """
     if method is None:
         have = [name for name in ("predict_proba", "decision_function") if hasattr(estimator, name)]
@@ -230,6 +221,6 @@ def label_scores(estimator: Any, X: Matrix, n_labels: int, method: str | None = 
 
 
 def _one_column(probability: Any, classes: Any) -> F64:
-    """Probability of 1 from those of the classes a label had; a label may have had one only."""
+    """Probability of class 1 of a label; the label may have had one class only in training."""
     values, at = np.asarray(probability, np.float64), np.flatnonzero(np.asarray(classes) == 1)
     return values[:, at[0]] if len(at) else np.zeros(len(values))

@@ -20,11 +20,9 @@ from bayou.report.svg import Markup, chart, element, path, round_numbers
 from bayou.report.text import decimal, percent, shorten, text_width
 from bayou.report.topics import Topic
 
-# of a map: width, height, most labels
-SHEETS = ((960, 560, 200), (760, 520, 80), (340, 440, 14))
+SHEETS = ((960, 560, 200), (760, 520, 80), (340, 440, 14))  # of a map: width, height, labels
 _WIDE, _MIDDLE, _SMALL = 960, 760, 340
-MOST_BANDS = 12
-_ROW = 46
+MOST_BANDS, _ROW = 12, 46
 
 
 def patterns() -> Markup:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from bayou.report import charts
 from bayou.report.svg import Markup, chart, element, path
 from bayou.report.text import shorten
-from bayou.report.track import TrackData, TrackedTopic
+from bayou.report.track import TrackData
+from bayou.report.track_records import TrackedTopic
 
 MOST_TOPICS = 24
 _NUMBER = 20  # width of the column of permanent numbers

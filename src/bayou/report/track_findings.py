@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.report.text import percent
-from bayou.report.track import PHRASES, Change, TrackData
+from bayou.report.track import PHRASES, TrackData
+from bayou.report.track_records import Change
 from bayou.report.track_words import is_number
 
 MOST = 5

@@ -13,9 +13,10 @@ from bayou.report import charts
 from bayou.report.lineage import lineage, lineage_topics
 from bayou.report.page import fill_template, write_page
 from bayou.report.text import count, decimal, percent, shorten
-from bayou.report.track import PHRASES, Change, TrackData, TrackedTopic
+from bayou.report.track import PHRASES, TrackData
 from bayou.report.track_findings import findings
 from bayou.report.track_methods import methods
+from bayou.report.track_records import Change, TrackedTopic
 
 _WIDTHS = (960, 760, 340)
 

@@ -1,4 +1,4 @@
-"""Which terms of a document gave it which topics."""
+"""Explanations of predictions: the contribution of each term of a document."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Explanation:
-    """Which terms of a document gave it which topics.
+    """Contributions of the terms of a document to its topic proportions.
 
-    ``base + parts.sum(axis=0)`` is ``proportions``: every share of a topic comes from a term or from
+    ``base + parts.sum(axis=0)`` equals ``proportions``: all of a topic's share comes from terms or from
     the prior.
 
     Parameters
     ----------
     proportions : float64 array (topics,)
-        What `TextModel.transform` gives for the document.
+        The result of `TextModel.transform` for the document.
     base : float64 array (topics,)
-        The prior's part of them.
+        The prior's contribution.
     terms : tuple of str
         The known terms of the document, each once, in order of appearance.
     counts : float64 array (terms,)
     topics : float64 array (terms, topics)
         Probability of each topic for a token of the term in this document; rows sum to one.
     unknown : tuple of str
-        Tokens that the model has never learned, each once.
+        Tokens outside the vocabulary, each once.
     """
 
     proportions: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Explanation:
 
     @property
     def parts(self) -> NDArray[np.float64]:
-        """What each term adds to each topic's share (terms, topics)."""
+        """Contribution of each term to each topic's share (terms, topics)."""
         total = self.counts.sum()
         scale = (1.0 - self.base.sum()) / total if total else 0.0
         return np.asarray(self.topics * self.counts[:, None] * scale, np.float64)
@@ -48,25 +48,25 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MarginExplanation:
-    """Where the scores of one document come from.
+    """Contributions of the terms and topics of a document to its scores.
 
-    ``base + parts.sum(axis=0)`` is ``scores``: every score comes from terms, through topics or directly, and
-    from what is the same for all documents.
+    ``base + parts.sum(axis=0)`` equals ``scores``. A score is the sum of the terms' contributions, through
+    topics or directly, and a part that is the same for all documents.
 
     Parameters
     ----------
     classes : array
-        What the tasks are named after; two classes are one task, which speaks for the second.
+        Names of the tasks. Binary: one task; positive scores favour ``classes[1]``.
     terms : tuple of str
         The known terms of the document.
     counts : float64 array (terms,)
     shares : float64 array (terms, topics)
-        What each term adds to the document's average topics; all add up to one.
+        Contribution of each term to the document's mean topic proportions; the sum is one.
     weights : float64 array (topics, tasks)
     words : float64 array (terms, tasks)
-        What terms say directly, beside the topics; zero without a word residual.
+        Direct contributions of terms, not through topics; zero without a word residual.
     base : float64 array (tasks,)
-        The part that no term decides.
+        The part that does not depend on terms.
     """
 
     classes: NDArray[Any]
@@ -79,50 +79,50 @@ class MarginExplanation:
 
     @property
     def parts(self) -> NDArray[np.float64]:
-        """What each term adds to each score (terms, tasks)."""
+        """Contribution of each term to each score (terms, tasks)."""
         return np.asarray(self.shares @ self.weights + self.words, np.float64)
 
     @property
     def topic_parts(self) -> NDArray[np.float64]:
-        """What each topic adds to each score (topics, tasks)."""
+        """Contribution of each topic to each score (topics, tasks)."""
         return np.asarray(self.shares.sum(axis=0)[:, None] * self.weights, np.float64)
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """The scores that are explained (tasks,)."""
+        """The explained scores (tasks,)."""
         return np.asarray(self.base + self.parts.sum(axis=0), np.float64)
 
     def term_topic(self, task: int) -> NDArray[np.float64]:
-        """What each term adds to one score through each topic (terms, topics)."""
+        """Contribution of each term to one score through each topic (terms, topics)."""
         return np.asarray(self.shares * self.weights[:, task], np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelExplanation:
-    """Which terms of a document voted for which labels, and which topics over labels pulled them.
+    """Contributions of the terms of a document, and of its topics over labels, to the label scores.
 
-    ``base + votes.sum(axis=0)`` is ``scores``, the share of each label, and so is
-    ``base + topic_parts.sum(axis=0)`` where there are topics over labels.
+    ``base + votes.sum(axis=0)`` equals ``scores``, the share of each label. With topics over labels,
+    ``base + topic_parts.sum(axis=0)`` equals ``scores`` too.
 
     Parameters
     ----------
     classes : array
         The labels.
     terms : tuple of str
-        The terms of the document that some label has met.
+        The terms of the document that occurred in training with some label.
     counts : float64 array (terms,)
     votes : float64 array (terms, labels)
-        What each term adds to the share of each label.
+        Contribution of each term to the share of each label.
     base : float64 array (labels,)
-        The part of the shares that no term decides: the prior's.
+        The part of the shares that does not depend on terms: the prior's.
     shares : float64 array (terms, topics)
-        What each term adds to the document's topics over labels; without columns where there are none.
+        Contribution of each term to the document's topics over labels; no columns without such topics.
     links : float64 array (topics, labels)
         Probability of each label in each topic [phi'].
     prior : float64 array (topics,)
         The prior's part of the document's topics.
     n_given : int
-        How many labels the document is given.
+        Number of labels predicted for the document.
     """
 
     classes: NDArray[Any]
@@ -137,22 +137,22 @@ class LabelExplanation:
 
     @property
     def parts(self) -> NDArray[np.float64]:
-        """What each term adds to each score (terms, labels)."""
+        """Contribution of each term to each score (terms, labels)."""
         return self.votes
 
     @property
     def words(self) -> NDArray[np.float64]:
-        """What terms say beside the labels' own scores: nothing."""
+        """Direct contributions of terms besides the votes: zero."""
         return np.zeros_like(self.votes)
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """The shares that are explained (labels,)."""
+        """The explained shares (labels,)."""
         return np.asarray(self.base + self.votes.sum(axis=0), np.float64)
 
     @property
     def topic_parts(self) -> NDArray[np.float64]:
-        """How much of what the terms add to each score each topic has pulled there (topics, labels)."""
+        """The part of the terms' contributions that each topic accounts for (topics, labels)."""
         total = self.shares.sum()
         theta = self.shares.sum(axis=0) * (1.0 - self.prior.sum()) / (total or 1.0) + self.prior
         pull = theta[:, None] * self.links

@@ -184,28 +184,19 @@ class LabelPosterior:
             out.append((terms, cells.data[at][order].astype(np.float64) + base))
         return out
 
-    def dense(self, scores: F64 | None = None, steps: I64 | None = None) -> Posterior:
+    def dense(self) -> Posterior:
         """The topics over labels of the first chain, or the labels, as a `Posterior` over terms."""
         if self.n_topics:
-            rows, alpha = self.topics[0], self.link_alpha
-            tokens = self.topic_tokens
+            rows, alpha, tokens = self.topics[0], self.link_alpha, self.topic_tokens
         else:
             found = self.term_label.toarray().astype(np.float64)
             found += np.where(self.totals > 0, self.beta, 1.0)
-            rows, alpha, tokens = (
-                (found / found.sum(axis=0)).astype(np.float32),
-                self.alpha,
-                self.totals,
-            )
+            rows, alpha = (found / found.sum(axis=0)).astype(np.float32), self.alpha
+            tokens = self.totals
         return Posterior(
-            rows=rows,
-            alpha=alpha,
-            beta=float(self.beta.max()),
-            topic_tokens=tokens,
-            scores=np.zeros(0) if scores is None else scores,
-            score_steps=np.zeros(0, np.int64) if steps is None else steps,
-            vocabulary=self.vocabulary,
-        )
+            rows=rows, alpha=alpha, beta=float(self.beta.max()), topic_tokens=tokens,
+            scores=np.zeros(0), score_steps=np.zeros(0, np.int64), vocabulary=self.vocabulary,
+        )  # fmt: skip
 
     # -- files ---------------------------------------------------------------------------------
 

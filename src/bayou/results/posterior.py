@@ -1,4 +1,4 @@
-"""The frozen result of training: all that prediction, measures and reports need, and nothing more."""
+"""The immutable result of training, with all that prediction, metrics and reports need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.lda.fold_in import em_rows
 from bayou.kernels.spectral.mixture import posterior_docs
 
-MAX_STEPS, MOVED = 20, 0.01  # of inference under fixed topics: steps, share of tokens still moving
+MAX_STEPS, MOVED = (
+    20,
+    0.01,
+)  # inference under fixed topics: most steps, fraction of tokens still moving
 _ARRAYS = ("rows", "alpha", "topic_tokens", "scores", "score_steps")
 
 
@@ -38,12 +41,12 @@ class Posterior:
     topic_tokens : float64 array (topics,)
         Expected number of training tokens in each topic.
     scores, score_steps : arrays
-        Log-likelihood per token where it was measured, and after how many passes.
+        Measured log-likelihoods per token, and the number of passes before each.
     draws : float32 array (draws, terms, topics) or None
-        Draws of the topics from their posterior, if a sampler was asked to keep any.
+        Posterior draws of the topics, if the sampler kept any.
     vocabulary : Vocabulary or None
     single : bool
-        Whether a document has one topic, drawn with the shares of alpha: a mixture of multinomials.
+        Whether each document has one topic, drawn in proportion to alpha: a mixture of multinomials.
     """
 
     rows: NDArray[np.float32]
@@ -74,9 +77,11 @@ class Posterior:
         return topics
 
     def transform(self, counts: csr_array) -> NDArray[np.float64]:
-        """Topic proportions of documents (documents x terms counts); what the model's `transform` gives."""
+        """Topic proportions of documents (documents x terms counts), as by the model's `transform`."""
         if counts.shape[1] != self.n_terms:
-            raise DataError(f"the counts have {counts.shape[1]} terms, the topics {self.n_terms}")
+            raise DataError(
+                f"the counts have {counts.shape[1]} terms, but the topics have {self.n_terms}"
+            )
         out = np.empty((counts.shape[0], self.n_topics), np.float32)
         pairs = (
             counts.indptr.astype(np.int64),
@@ -90,16 +95,16 @@ class Posterior:
         return proportions(out, self.alpha)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the posterior alone to one file, for a service that never trains."""
+        """Write only the posterior to a file, for a service that never trains."""
         container.save(path, self.arrays(), {"kind": "posterior", "bayou": __version__})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Posterior:
-        """Read what `save` wrote, or the posterior inside a batch model's file."""
+        """Read a file written by `save`, or the posterior in a batch model's file."""
         return cls.from_arrays(container.load(path)[0])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything as arrays, for a model file."""
+        """The posterior as arrays, for a model file."""
         out = {f"posterior.{name}": getattr(self, name) for name in _ARRAYS}
         out["posterior.beta"] = np.array([self.beta])
         if self.draws is not None:
@@ -112,7 +117,7 @@ class Posterior:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Posterior:
-        """The inverse of `arrays`; shapes are checked."""
+        """The inverse of `arrays`; checks shapes."""
         beta = arrays.get("posterior.beta", np.zeros(0))
         given = {name: arrays.get(f"posterior.{name}", np.zeros(0)) for name in _ARRAYS}
         n_terms, n_topics = shape = given["rows"].shape if given["rows"].ndim == 2 else (-1, -1)
@@ -154,7 +159,7 @@ def single_topics(
 
 
 def proportions(doc_topic: NDArray[np.float32], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """theta = (n_dk + alpha_k) / (N_d + sum alpha), rows that sum to one; empty ones give the prior."""
+    """theta = (n_dk + alpha_k) / (N_d + sum alpha); rows sum to one; empty documents give the prior mean."""
     theta = doc_topic.astype(np.float64) + alpha
     theta /= theta.sum(axis=-1, keepdims=True)
     return theta
@@ -169,22 +174,26 @@ def check_arrays(
     finite: bool = True,
     signed: bool = False,
 ) -> None:
-    """Refuse an array of a model file that cannot be what its name says."""
+    """Raise a `ModelFileError` if an array of a model file has the wrong shape, type or values."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
         raise ModelFileError(
             f"the model file's array {name!r} is missing or does not fit the others; save it again"
         )
     if finite and not (np.isfinite(array) & ((array >= 0) | signed)).all():
-        raise ModelFileError(f"the model file's array {name!r} holds impossible numbers")
+        raise ModelFileError(
+            f"the model file's array {name!r} holds impossible numbers; save it again"
+        )
 
 
 def unpack_vocabulary(packed: NDArray[Any] | None, n_terms: int) -> Vocabulary | None:
-    """The terms that `pack_strings` packed, or None where there are none."""
+    """The terms that `pack_strings` packed, or None without terms."""
     if packed is None:
         return None
     names = unpack_strings(packed)
     if len(names) != n_terms:
-        raise ModelFileError(f"the model file names {len(names)} terms but has {n_terms}")
+        raise ModelFileError(
+            f"the model file names {len(names)} terms but has {n_terms} columns; save it again"
+        )
     try:
         return Vocabulary(names)
     except DataError as error:

@@ -1,55 +1,81 @@
-"""What a supervised model predicts with, beside its topics; frozen, like the topics, when training ends."""
+"""What a supervised model predicts with beside its topics; like the topics it is fixed when training ends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from bayou.data import schema
 from bayou.data.errors import ModelFileError
 from bayou.data.label_forms import pack_classes, unpack_classes
-from bayou.results.posterior import check_arrays
+from bayou.data.schema import Array
 
 F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
 
 KINDS = ("binary", "multi-class", "multi-label", "regression")
 
 
+class _ResponseArrays(NamedTuple):
+    """The arrays of a model file, named ``response.*``."""
+
+    weights: Annotated[F64, Array("topics", "tasks", ge=None)]
+    intercept: Annotated[F64, Array("tasks", ge=None)]
+    term_weight: Annotated[F32, Array("terms")]
+    slope: Annotated[F64, Array("tasks", ge=None)]
+    offset: Annotated[F64, Array("tasks", ge=None)]
+    draws: Annotated[F32, Array("draws", "topics", "tasks", ge=None)]
+    noise: Annotated[F64, Array("tasks")]
+    covariance: Annotated[F64, Array(("tasks", 0), "topics", "topics", ge=None)]
+    centre: Annotated[F64, Array("topics")]
+    members: Annotated[I64, Array(1, gt=0)]
+    kind: Annotated[I64, Array(1, le=len(KINDS) - 1)]
+    share: Annotated[F64, Array(1, ge=None)]
+
+
+class _WordArrays(NamedTuple):
+    """Further arrays if words take part."""
+
+    words: Annotated[F32, Array("terms", "tasks", ge=None)]
+    word_weight: Annotated[F32, Array("terms")]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Response:
-    """Weights of topics (and words) in every task, and how scores become answers.
+    """Weights of topics (and words) in every task, and how scores become predictions.
 
     The score of task i is ``intercept[i] + zbar . weights[:, i] (+ words . word_weights[:, i])``.
 
     Parameters
     ----------
     kind : {"binary", "multi-class", "multi-label", "regression"}
-        Two classes are one task, +1 for the second; otherwise each class, label or target is a task.
+        Binary: one task, +1 for the second class. Otherwise each class, label or target is a task.
     classes : array
-        Classes or labels in the order of `predict_proba`; numbers of the targets in a regression.
+        Classes or labels in the order of `predict_proba`. Regression: numbers of the targets.
     weights : float64 array (topics, tasks)
     intercept : float64 array (tasks,)
     term_weight : float32 array (terms,)
         Weight of a term's tokens in a document's average topics.
     slope, offset : float64 arrays (tasks,)
-        From scores to probabilities: softmax(slope f) over classes, else 1 / (1 + exp(-(slope f + offset))).
-        Of two classes the offset is in the intercept (`balanced`).
+        Scores to probabilities: softmax(slope f) of several classes, or 1 / (1 + exp(-(slope f + offset))).
+        Binary: the offset is part of the intercept (`balance_border`).
     share : float
-        Part of the margins that topics carry, 1 without words.
+        Share of topics in the margins; 1 without words.
     draws : float32 array (draws, topics, tasks)
-        Last draws of the weights from the chain's posterior.
+        Last draws of the weights from the posterior of the chain.
     noise : float64 array (tasks,)
         Variance of a target around its prediction.
     covariance : float64 array (tasks, topics, topics), or without rows
-        Of the weights of a regression around ``centre``, the mean of zbar in training.
+        Covariance of the weights of a regression around ``centre``, the mean of zbar in training.
     centre : float64 array (topics,)
     n_members : int
-        Chains whose topics stand side by side.
+        Number of chains, whose topics are columns side by side.
     words : float32 array (terms, tasks) or None
         Weights of words beside the topics.
     word_weight : float32 array (terms,) or None
@@ -77,9 +103,9 @@ class Response:
         return len(self.intercept)
 
     def balance_border(self) -> Response:
-        """The same with the border of two classes, score 0, where each of them has probability 1/2.
+        """A response with the border between two classes, score 0, at probability 1/2.
 
-        Else the class that is predicted could be the less probable one.
+        Otherwise the predicted class could be the less probable one.
         """
         if self.kind != "binary" or not self.slope.all():
             return self
@@ -87,16 +113,16 @@ class Response:
         return replace(self, intercept=moved, offset=np.zeros_like(self.offset))
 
     def probabilities(self, scores: F64) -> F64:
-        """From scores (documents, tasks): of each class, rows adding up to one, or of each label."""
+        """Probabilities from scores (documents, tasks): of classes, rows sum to one, or of each label."""
         if self.kind == "multi-class":
             return np.asarray(softmax(scores * self.slope, axis=1), np.float64)
         p = np.asarray(expit(scores * self.slope + self.offset), np.float64)
         return np.column_stack([1.0 - p[:, 0], p[:, 0]]) if self.kind == "binary" else p
 
     def answers(self, scores: F64) -> NDArray[Any]:
-        """Classes of documents, or for several labels an indicator.
+        """Classes of documents, or an indicator of labels.
 
-        A label is given where its score is positive, and the best one where none is.
+        A label is assigned if its score is positive. If no score is positive, the best label is assigned.
         """
         if self.kind == "binary":
             return np.asarray(self.classes[(scores[:, 0] > 0).astype(np.intp)])
@@ -110,8 +136,8 @@ class Response:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for a model file."""
-        names = ("weights", "intercept", "term_weight", "slope", "offset", "draws", "noise")
-        out = {f"response.{name}": getattr(self, name) for name in (*names, "covariance", "centre")}
+        plain = _ResponseArrays._fields[:9]
+        out = {f"response.{name}": getattr(self, name) for name in plain}
         out["response.members"] = np.array([self.n_members], np.int64)
         out["response.kind"] = np.array([KINDS.index(self.kind)], np.int64)
         out["response.share"] = np.array([self.share])
@@ -124,52 +150,16 @@ class Response:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], shape: tuple[int, int]) -> Response:
         """The inverse of `arrays`, checked against the number of (terms, topics)."""
-        got = {name: arrays.get(f"response.{name}", np.zeros(0)) for name in _NAMES}
-        kind = got.pop("kind")
-        check_arrays("kind", kind, np.int64, (1,))
-        if kind[0] >= len(KINDS):
-            raise ModelFileError("the model file names a kind of answer this bayou does not know")
-        n_terms, n_topics = shape
-        n_tasks = got["intercept"].shape[0] if got["intercept"].ndim == 1 else -1
-        shapes: dict[str, tuple[Any, tuple[int, ...], bool]] = {
-            "weights": (np.float64, (n_topics, n_tasks), True),
-            "intercept": (np.float64, (n_tasks,), True),
-            "term_weight": (np.float32, (n_terms,), False),
-            "slope": (np.float64, (n_tasks,), True),
-            "offset": (np.float64, (n_tasks,), True),
-            "share": (np.float64, (1,), True),
-            "draws": (np.float32, (_n_rows(got["draws"]), n_topics, n_tasks), True),
-            "noise": (np.float64, (n_tasks,), False),
-        }
-        shapes["centre"] = (np.float64, (n_topics,), False)
-        shapes["members"] = (np.int64, (1,), False)
-        shapes["covariance"] = (
-            np.float64,
-            (n_tasks if _n_rows(got["covariance"]) else 0, n_topics, n_topics),
-            True,
-        )
-        if "response.words" in arrays:
-            got["words"] = arrays["response.words"]
-            got["word_weight"] = arrays.get("response.word_weight", np.zeros(0))
-            shapes["words"] = (np.float32, (n_terms, n_tasks), True)
-            shapes["word_weight"] = (np.float32, (n_terms,), False)
-        for name, (dtype, want, signed) in shapes.items():
-            check_arrays(name, got[name], dtype, want, signed=signed)
-        share, n_members = float(got.pop("share")[0]), int(got.pop("members")[0])
-        if n_members < 1 or n_topics % n_members:
+        dims = {"terms": shape[0], "topics": shape[1]}
+        got = schema.read(_ResponseArrays, arrays, "response", dims)._asdict()
+        share, kind = float(got.pop("share")[0]), KINDS[int(got.pop("kind")[0])]
+        n_members, n_tasks = int(got.pop("members")[0]), len(got["intercept"])
+        if shape[1] % n_members:
             raise ModelFileError("the model file's chains do not fit its topics; save it again")
+        if "response.words" in arrays:
+            dims["tasks"] = n_tasks
+            got |= schema.read(_WordArrays, arrays, "response", dims)._asdict()
         classes, _ = unpack_classes(arrays)
-        name = KINDS[int(kind[0])]
-        if len(classes) != (2 if name == "binary" else n_tasks):
+        if len(classes) != (2 if kind == "binary" else n_tasks):
             raise ModelFileError("the model file's classes do not fit its weights; save it again")
-        return cls(kind=name, classes=classes, share=share, n_members=n_members, **got)
-
-
-_NAMES = (
-    "kind", "weights", "intercept", "term_weight", "slope", "offset", "share", "draws", "noise",
-    "covariance", "centre", "members",
-)  # fmt: skip
-
-
-def _n_rows(array: NDArray[Any]) -> int:
-    return array.shape[0] if array.ndim else -1
+        return cls(kind=kind, classes=classes, share=share, n_members=n_members, **got)

@@ -1,1 +1,1 @@
-"""How to run a step many times; knows no model."""
+"""Training loop, threads, checkpoints and stream ingestion, independent of any model."""

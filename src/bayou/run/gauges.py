@@ -1,4 +1,4 @@
-"""How a stream is doing: a line for the log, and the text that Prometheus reads, from a file or over HTTP."""
+"""Metrics of a stream: a line for the log, and text for Prometheus, in a file or over HTTP."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from pathlib import Path
 from bayou.data.errors import DataError, several
 
 _HELP = {
-    "documents_total": ("counter", "Documents that were taken, over all runs"),
-    "documents_per_second": ("gauge", "Documents a second since the last report"),
+    "documents_total": ("counter", "Documents read, over all runs"),
+    "documents_per_second": ("gauge", "Documents per second since the last report"),
     "dead_letters_total": ("counter", "Records that could not be used, over all runs"),
-    "repeated_total": ("counter", "Documents left out because they had come before"),
-    "lag": ("gauge", "How much of the source is still to be read"),
+    "repeated_total": ("counter", "Documents skipped as duplicates"),
+    "lag": ("gauge", "Part of the source that is not read yet"),
     "waiting": ("gauge", "Documents that wait to be learned until their block is full"),
     "block": ("gauge", "Documents that are learned together"),
     "live_topics": ("gauge", "Topics with at least a tenth of an even share of the tokens"),
     "vocabulary_terms": ("gauge", "Terms that have a column"),
     "unknown_share": ("gauge", "Share of tokens without a column, of the latest documents"),
-    "late_total": ("counter", "Documents that came when their slice was over, in this run"),
+    "late_total": ("counter", "Documents that arrived after their slice was closed, in this run"),
     "undated_total": ("counter", "Documents without the date that a tracker needs, in this run"),
-    "alerts_total": ("counter", "Things that somebody should look at, in this run"),
+    "alerts_total": ("counter", "Alerts in this run"),
     "checkpoints_total": ("counter", "Checkpoints written in this run"),
     "checkpoint_age_seconds": ("gauge", "Seconds since the last checkpoint"),
 }
 
 
 class Gauges:
-    """The figures of a stream; kept by whoever changes them, shown as text."""
+    """The metrics of a stream; the ingest loop updates ``values``."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
@@ -42,16 +42,16 @@ class Gauges:
         self._saved = time.monotonic()
 
     def begin(self, n_docs: int) -> None:
-        """The rate counts from here."""
+        """Set the start of the rate measurement."""
         self._before = (time.monotonic(), float(n_docs))
 
     def count_checkpoint(self) -> None:
-        """A checkpoint was written."""
+        """Record that a checkpoint was written."""
         self.values["checkpoints_total"] += 1
         self._saved = time.monotonic()
 
     def update_rates(self) -> None:
-        """Work out what follows from the time."""
+        """Update the metrics that depend on time."""
         now, docs = time.monotonic(), self.values["documents_total"]
         then, before = self._before
         if now > then:
@@ -67,7 +67,8 @@ class Gauges:
         )
         unknown = v["unknown_share"]
         parts = (
-            f"{several(v['documents_total'], 'document')}, {v['documents_per_second']:,.0f} a second{behind}"
+            f"{several(v['documents_total'], 'document')}, {v['documents_per_second']:,.0f} per second"
+            + behind
             + waiting,
             several(v["live_topics"], "live topic"),
             several(v["vocabulary_terms"], "term"),
@@ -78,7 +79,7 @@ class Gauges:
         return ", ".join(part for part in parts if part)
 
     def text(self) -> str:
-        """The figures as Prometheus reads them."""
+        """The metrics in the Prometheus text format."""
         self.values["checkpoint_age_seconds"] = time.monotonic() - self._saved
         lines = []
         for name, (kind, about) in _HELP.items():
@@ -90,7 +91,7 @@ class Gauges:
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Into a file, which is always whole."""
+        """Write the metrics to a file, atomically."""
         part = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
         part.write_text(self.text(), encoding="utf-8")
         os.replace(part, path)
@@ -98,7 +99,7 @@ class Gauges:
 
 @contextlib.contextmanager
 def serving(port: int | None, text: Callable[[], str]) -> Iterator[int | None]:
-    """Answer ``GET /metrics`` on this machine alone; port 0 is any that is free, None is none."""
+    """Serve ``GET /metrics`` on the loopback interface; port 0 picks a free one, None serves nothing."""
     if port is None:
         yield None
         return
@@ -114,13 +115,13 @@ def serving(port: int | None, text: Callable[[], str]) -> Iterator[int | None]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing: it would stand among the rows."""
+            """Log nothing: the lines would mix with the rows."""
 
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except OSError as error:
         raise DataError(
-            f"figures cannot be served on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}; give "
+            f"metrics cannot be served on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}; give "
             "another --metrics-port"
         ) from None
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""Something to do about an alert: run a command, or tell a server that the user has named."""
+"""Actions for an alert: run a command, or post to a server that the user has named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import IO
 
-SECONDS = 10.0  # that a command or a server may take
+SECONDS = 10.0  # time limit of a command or a request
 
 _OF_A_SHELL = frozenset(
     ["|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>>", "2>&1", "&>"]
@@ -29,22 +29,22 @@ Hook = Callable[[str], str | None]
 def command(line: str) -> Hook:
     """A function that runs a command with a line of JSON as its standard input.
 
-    It gives None, or in a sentence what went wrong. The line is split as a shell would, and no shell is run.
-    What the command leaves in the background is not waited for; one that takes too long is ended with all
-    that it has started.
+    The function returns None, or an error message. The command line is split by shell rules, but no shell is
+    run. Background processes of the command are not awaited. A command that exceeds the time limit is killed
+    with its process group.
     """
     words = shlex.split(line)
     if not words:
-        raise ValueError("the command of a hook is empty")
-    if strange := [word for word in words if word in _OF_A_SHELL]:
+        raise ValueError("the command of a hook is empty; give a program to run")
+    if operators := [word for word in words if word in _OF_A_SHELL]:
         whole = shlex.quote(line)
         raise ValueError(
-            f"{strange[0]} is for a shell, and none is run; give it to one: sh -c {whole}"
+            f"{operators[0]} is a shell operator, but no shell is run; start one: sh -c {whole}"
         )
 
     def run(text: str) -> str | None:
         try:
-            # a file for what it says: a pipe would be open for as long as anything in the background is
+            # stderr is a file: a pipe would stay open as long as any background process runs
             with tempfile.TemporaryFile() as said:
                 code = _wait_for_exit(words, text, said)
                 if code is None:
@@ -61,7 +61,7 @@ def command(line: str) -> Hook:
 
 
 def _wait_for_exit(words: list[str], text: str, said: IO[bytes]) -> int | None:
-    """The exit code of a command; None for one that had to be stopped."""
+    """The exit code of a command; None if it exceeded the time limit and was killed."""
     process = subprocess.Popen(
         words,
         stdin=subprocess.PIPE,
@@ -87,18 +87,18 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """A server that was named is the one that is told: what it sends elsewhere is not followed."""
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Does not follow redirects: alerts go only to the server that the user has named."""
 
     def redirect_request(self, *given: object, **named: object) -> None:
         return None
 
 
 def webhook(url: str) -> Hook:
-    """A function that posts a line of JSON to a URL; it gives None, or what went wrong."""
+    """A function that posts a line of JSON to a URL; it returns None, or an error message."""
     server = _server(url)
     address, headers = _split_address(url)
-    opener = urllib.request.build_opener(_Stay)
+    opener = urllib.request.build_opener(_NoRedirect)
 
     def send(text: str) -> str | None:
         asked = urllib.request.Request(address, text.encode(), headers)
@@ -108,24 +108,24 @@ def webhook(url: str) -> Hook:
             return None
         except urllib.error.HTTPError as error:
             return f"{server} answered {error.code}"
-        except http.client.HTTPException as error:  # its text may repeat the address
-            return f"{server} could not be told: {type(error).__name__}"
+        except http.client.HTTPException as error:  # its text may contain the address
+            return f"{server} could not be reached: {type(error).__name__}"
         except (OSError, ValueError) as error:
-            return f"{server} could not be told: {getattr(error, 'reason', error)}"
+            return f"{server} could not be reached: {getattr(error, 'reason', error)}"
 
     def post(text: str) -> str | None:
-        # a name that is not found for long, or an answer that comes byte by byte, has no end of its own
+        # neither a slow name lookup nor a reply that arrives byte by byte is limited by the timeout
         said: list[str | None] = []
         thread = threading.Thread(target=lambda: said.append(send(text)), name="hook", daemon=True)
         thread.start()
         thread.join(SECONDS)
-        return said[0] if said else f"{server} took over {SECONDS:g} s and is not waited for"
+        return said[0] if said else f"{server} took over {SECONDS:g} s; the request was abandoned"
 
     return post
 
 
 def _split_address(url: str) -> tuple[str, dict[str, str]]:
-    """The address without user and password, which would be taken for a part of the host; and the headers."""
+    """The address without user and password, which urllib would read as part of the host; and headers."""
     headers = {"Content-Type": "application/json", "User-Agent": "bayou"}
     parts = urllib.parse.urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
@@ -136,7 +136,7 @@ def _split_address(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _server(url: str) -> str:
-    """Host and port of an address: who is named in messages, without a password."""
+    """Host and port of an address, for messages, without a password."""
     try:
         parts = urllib.parse.urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -145,6 +145,6 @@ def _server(url: str) -> str:
     if not host or parts.scheme not in ("http", "https"):
         shown = url.rpartition("@")[2]
         raise ValueError(
-            f"a webhook is an address such as https://example.org/hook; got {shown!r}"
+            f"a webhook must be an address such as https://example.org/hook; got {shown!r}"
         ) from None
     return host if port is None else f"{host}:{port}"

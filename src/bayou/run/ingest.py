@@ -1,10 +1,10 @@
-"""A stream that survives anything: documents are learned, answered and accounted for exactly once.
+"""Fault-tolerant ingestion of a stream: every document is learned, predicted and counted exactly once.
 
-Documents are cut into blocks by their number alone. The answer to a document comes from the model as it was
-before its block, at once; a block is learned when it is full. At the end of a block there is a *mark*: where
-the source is, where the sinks are. A checkpoint is the model and the last mark in one file, so it can be
-written at any time without changing anything. Who begins again takes the model, goes back in the source, cuts
-the sinks back, and does the same once more.
+Documents are cut into blocks by their number alone. The prediction for a document is made at once, by the
+model as it was before the block. A block is learned when it is full. At the end of a block, a *mark* records
+the positions of the source and the sinks. A checkpoint is the model and the last mark in one file. It can be
+written at any time without affecting the results. To resume, the loop loads the model, rewinds the source,
+truncates the sinks, and processes the same documents again.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from bayou.run.gauges import Gauges
 from bayou.run.journal import Arrays, CheckpointContents, Journal
 from bayou.run.stream_position import StreamPosition, position_of
 
-_WAIT = 0.25  # seconds after which a source without records lets others have a look
+_WAIT = 0.25  # seconds that one read waits for records
 _ALL_DEAD = (
-    100  # records at the beginning that are all unusable: the command is wrong, not the data
+    100  # unusable records at the start of a stream after which it is aborted: wrong settings
 )
 _SEEN, _RECENT = "stream/source", "stream/recent"
 
@@ -37,31 +37,33 @@ Row = dict[str, Any]
 
 
 class IngestWork(NamedTuple):
-    """What is done with documents; the loop knows no model."""
+    """The operations on documents; the loop itself is independent of any model."""
 
-    read: Callable[[dict[str, Any]], tuple[Any, Any]]  # record -> id (None: it has none), document
+    read: Callable[[dict[str, Any]], tuple[Any, Any]]  # record -> id (None without one), document
     answer: Callable[[Sequence[Any]], list[Row]] | None
-    learn: Callable[[Sequence[Any]], Sequence[Row] | None]  # gives alerts, if it has any
+    learn: Callable[[Sequence[Any]], Sequence[Row] | None]  # returns alerts, if any
     contents: Callable[[], tuple[Arrays, dict[str, Any]]]
-    figures: Callable[[Sequence[Any]], Mapping[str, float]]  # given documents that wait for a block
+    figures: Callable[
+        [Sequence[Any]], Mapping[str, float]
+    ]  # of the documents that wait for a block
 
 
 class Policy(NamedTuple):
-    """How the loop goes about it; only ``block`` and ``remember`` change what comes out."""
+    """Settings of the loop; only ``block`` and ``remember`` change the results."""
 
     block: int  # documents that are learned together
-    remember: int = 0  # documents whose ids are kept, to know one that comes twice
-    every_docs: int | None = None  # a checkpoint after so many, in whole blocks
+    remember: int = 0  # number of recent ids that are kept to detect duplicates
+    every_docs: int | None = None  # documents between checkpoints, rounded up to whole blocks
     every_seconds: float | None = 10.0
     report_seconds: float = 10.0
 
 
 @dataclass
 class Ingest:
-    """One run of a stream; `open` it, then `run` it."""
+    """One run of a stream: call `open`, then `run`."""
 
     source: Source
-    sinks: list[Sink]  # the last one takes the dead letters
+    sinks: list[Sink]  # the last one receives the dead letters
     journal: Journal
     work: IngestWork
     policy: Policy
@@ -76,12 +78,12 @@ class Ingest:
         *self._answers, dead = self.sinks
         self.sinks = [*self._answers, *([self.alerts] if self.alerts is not None else []), dead]
         self._block: list[Any] = []
-        self.why_dead = ""  # the last record that could not be used, and why
+        self.why_dead = ""  # the last unusable record, and the reason
 
-    # -- beginning -----------------------------------------------------------------------------
+    # -- opening -------------------------------------------------------------------------------
 
     def open(self, kept: CheckpointContents | None) -> None:
-        """Go to where a checkpoint was made; without one, make the first."""
+        """Resume from a checkpoint; without one, write the first checkpoint."""
         none: U64 = np.zeros(0, np.uint64)
         mark = StreamPosition(None, 0, 0, 0, 0, [None] * len(self.sinks))
         seen, recent = none, none
@@ -97,7 +99,7 @@ class Ingest:
         self._mark = self._saved = self._here()
         self._saved_at = self._reported_at = time.monotonic()
         if kept is None:
-            self._commit()  # rows that are written from now on can be told from another stream's
+            self._commit()  # from now on, rows can be matched to this stream
 
     def _here(self) -> StreamPosition:
         self._recent.trim()
@@ -111,17 +113,17 @@ class Ingest:
             outputs,
         )
 
-    # -- going on ------------------------------------------------------------------------------
+    # -- the loop ------------------------------------------------------------------------------
 
     def run(self) -> bool:
-        """Take records until the source ends or somebody says stop; gives whether it has ended."""
+        """Process records until the source ends or the user stops; return whether the source ended."""
         while not self.stopped():
-            room = self.policy.block - len(self._block)
+            n_free = self.policy.block - len(self._block)
             try:
-                items = self.source.read(room, _WAIT)
+                items = self.source.read(n_free, _WAIT)
             except DataError:
                 if self.stopped():
-                    break  # while a server was away
+                    break  # stopped while a server was unavailable
                 raise
             self._take(items)
             if len(self._block) == self.policy.block or (self.source.ended and self._has_news()):
@@ -139,21 +141,21 @@ class Ingest:
 
     @property
     def n_dead(self) -> int:
-        """Records that could not be used so far."""
+        """Number of unusable records so far."""
         return self._n_dead
 
     @property
     def n_docs(self) -> int:
-        """Documents so far, over all runs."""
+        """Number of documents so far, over all runs."""
         return self._n_docs
 
     @property
     def n_waiting(self) -> int:
-        """Documents that are read and not learned yet: their block is not full."""
+        """Number of documents that are read but not learned yet, because their block is not full."""
         return len(self._block)
 
     def _has_news(self) -> bool:
-        """Whether anything came since the last mark."""
+        """Whether anything arrived since the last mark."""
         return bool(self._block) or self._here() != self._mark
 
     def _take(self, items: Sequence[Item]) -> None:
@@ -175,7 +177,7 @@ class Ingest:
                 continue
             self._n_docs += 1
             fresh.append((self._n_docs, self._n_docs if id_ is None else id_, document))
-        self._bury(dead)
+        self._write_dead_letters(dead)
         if not fresh:
             return
         documents = [document for _, _, document in fresh]
@@ -191,7 +193,7 @@ class Ingest:
             raise DataError(item.reason)
         return self.work.read(item.record)
 
-    def _bury(self, dead: list[Row]) -> None:
+    def _write_dead_letters(self, dead: list[Row]) -> None:
         if not dead:
             return
         self.sinks[-1].write(dead)
@@ -199,15 +201,15 @@ class Ingest:
             self.sinks[-1].sync()
             raise DataError(
                 f"the first {self._n_dead} records are all unusable ({self.why_dead}; more in "
-                f"{self.sinks[-1].name}); mend that, and begin again without {self.journal.folder}"
+                f"{self.sinks[-1].name}); correct that, and start again without {self.journal.folder}"
             )
 
     def _learn(self) -> None:
         if self._block:
-            told = self.work.learn(self._block) or ()
-            if told and self.alerts is not None:
-                self.alerts.write(told)
-            self.gauges.values["alerts_total"] += len(told)
+            alerts = self.work.learn(self._block) or ()
+            if alerts and self.alerts is not None:
+                self.alerts.write(alerts)
+            self.gauges.values["alerts_total"] += len(alerts)
             self._block = []
         self._mark = self._here()
 
@@ -224,7 +226,7 @@ class Ingest:
             self._commit()
 
     def _commit(self) -> None:
-        """Rows onto the disk, then the model and the mark in one file; then the source may forget."""
+        """Sync the sinks, write the model and the mark to one file, then acknowledge the source."""
         mark = self._mark
         for sink in self.sinks:
             sink.sync()
@@ -240,15 +242,15 @@ class Ingest:
         self._acknowledge(oldest)
 
     def _acknowledge(self, position: dict[str, Any] | None) -> None:
-        """Tell the source; what it does not hear it is told with the next checkpoint."""
+        """Acknowledge records at the source; a failure is repaired by the next checkpoint."""
         if position:
             with contextlib.suppress(DataError):
                 self.source.acknowledge(position)
 
-    # -- figures -------------------------------------------------------------------------------
+    # -- metrics -------------------------------------------------------------------------------
 
     def alert(self) -> None:
-        """Count something that somebody should look at."""
+        """Count an alert."""
         self.gauges.values["alerts_total"] += 1
 
     def _report_if_due(self) -> None:
@@ -258,7 +260,7 @@ class Ingest:
     def _report(self) -> None:
         self._reported_at = time.monotonic()
         lag = None
-        with contextlib.suppress(DataError):  # a server that is away
+        with contextlib.suppress(DataError):  # the server is unavailable
             lag = self.source.lag()
         self.gauges.values |= {
             "documents_total": float(self._n_docs),

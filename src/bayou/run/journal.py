@@ -1,4 +1,4 @@
-"""A folder of checkpoints: one process goes on from the newest that is whole, old ones are pruned."""
+"""A folder of checkpoints for one process: resume from the newest intact one, prune old ones."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class CheckpointContents(NamedTuple):
-    """What a checkpoint holds."""
+    """The contents of a checkpoint."""
 
     arrays: Arrays
     manifest: dict[str, Any]
 
 
 class Journal:
-    """Checkpoints in a folder, numbered; each is written wholly or not at all.
+    """Numbered checkpoints in a folder; each is written completely or not at all.
 
     Parameters
     ----------
     folder : path
-        Made if it is not there. A second process that opens it is refused.
+        Created if it does not exist. A second process that opens it gets an error.
     keep : int
-        Checkpoints that are left when older ones are pruned. All but the newest are for the case that it
-        is damaged.
+        Number of checkpoints to keep. All but the newest are fallbacks in case it is damaged.
     told : function of a text, optional
-        Hears of checkpoints that are damaged.
+        Receives a message for each damaged checkpoint.
     """
 
     def __init__(
@@ -58,11 +57,11 @@ class Journal:
         return sorted(found)
 
     def newest(self) -> CheckpointContents | None:
-        """What the newest checkpoint holds that is whole, or None where there is none at all.
+        """The contents of the newest intact checkpoint, or None if there are no checkpoints.
 
-        Damaged ones behind it are renamed: what follows is written in their place. Where none is whole they
-        stay, so that nobody begins anew without having been told; and so does one that is not damaged but
-        cannot be read, such as that of a newer bayou.
+        Damaged checkpoints after it are renamed, and new ones take their numbers. If none is intact, all stay
+        as they are and an error is raised, so that no stream starts anew unnoticed. A checkpoint that cannot
+        be read for another reason, such as one of a newer bayou, also stays and is an error.
         """
         paths = self.paths()
         damaged: list[Path] = []
@@ -70,7 +69,7 @@ class Journal:
             try:
                 kept = CheckpointContents(*container.load(path))
             except DamagedFileError as error:
-                self._told(f"{error}; going back to the checkpoint before it")
+                self._told(f"{error}; using the previous checkpoint")
                 self.n_damaged += 1
                 damaged.append(path)
                 continue
@@ -79,7 +78,7 @@ class Journal:
             return kept
         if paths:
             raise ModelFileError(
-                f"none of the {len(paths)} checkpoints in {self.folder} is whole; begin anew with "
+                f"none of the {len(paths)} checkpoints in {self.folder} is intact; start again with "
                 "another --state"
             )
         return None
@@ -95,21 +94,21 @@ class Journal:
         return path
 
     def oldest_manifest(self) -> dict[str, Any]:
-        """What the oldest checkpoint says of itself: nothing before it will be gone back to."""
+        """The manifest of the oldest checkpoint, the earliest one that a resume can use."""
         for path in self.paths():
             with contextlib.suppress(ModelFileError):
                 return container.peek(path)
         return {}
 
     def close(self) -> None:
-        """Let another process in."""
+        """Release the lock of the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
 def _lock(path: Path) -> int | None:
-    """A lock that ends with the process, however it ends; None where the system has none."""
+    """A lock that the system releases when the process ends; None if the system has no such locks."""
     try:
         import fcntl
     except ImportError:
@@ -120,6 +119,6 @@ def _lock(path: Path) -> int | None:
     except OSError:
         os.close(descriptor)
         raise DataError(
-            f"another process is at work in {path.parent}; wait for its end, or name another --state"
+            f"another process uses {path.parent}; wait until it ends, or give another --state"
         ) from None
     return descriptor

@@ -1,4 +1,4 @@
-"""For each step: run it, tell the callbacks, see whether to stop. Knows no model."""
+"""The training loop: run a step, call the callbacks, decide whether to stop. Independent of any model."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ S = TypeVar("S")
 
 
 class Info(NamedTuple):
-    """What one step reports to a human."""
+    """The progress report of one step."""
 
     step: int  # passes over the corpus so far
-    n_steps: int  # the most there can be
+    n_steps: int  # maximum number of passes
     phase: str  # what the pass did
-    score: float  # log-likelihood per token, or NaN where it was not measured
+    score: float  # log-likelihood per token, or NaN if not measured
     seconds: float  # since training began
 
 
@@ -33,13 +33,13 @@ def run(
     max_time: float | None = None,
     whole: bool = False,
 ) -> S:
-    """Run ``step`` until it gives no Info, a callback returns True, or the time is up.
+    """Run ``step`` until it returns no Info, a callback returns True, or the time is up.
 
-    ``after`` sees the state once a step is complete; it is the place to write a checkpoint. ``stopped``
-    sees the last state when a callback or the time ended the run. At least one step is made however
-    short ``max_time`` is, so that there is always a model. ``whole``: callbacks are told, and neither
-    they nor the time end it. So are the documents of one `partial_fit` learned: who gives documents from a
-    stream gives them once, and ends it by giving no more.
+    ``after`` receives the state after each complete step, for example to write a checkpoint. ``stopped``
+    receives the last state if a callback or the time ended the run. At least one step runs, even with a very
+    short ``max_time``, so that there is always a model. With ``whole``, neither callbacks nor the time end
+    the run. `partial_fit` uses this: documents of a stream are given only once, and the caller ends the
+    stream by giving no more.
     """
     begun = time.monotonic()
     while True:
@@ -60,7 +60,7 @@ def run(
 
 @contextmanager
 def progress_bar(show: bool, title: str) -> Iterator[list[Callback]]:
-    """A rich progress bar on standard error as a callback; an empty list when not wanted."""
+    """A rich progress bar on standard error, as a list of one callback; an empty list if not shown."""
     if not show:
         yield []
         return
@@ -77,8 +77,8 @@ def progress_bar(show: bool, title: str) -> Iterator[list[Callback]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None, note="")
 
-        def tell(info: Info) -> None:
+        def show_step(info: Info) -> None:
             note = info.phase if info.score != info.score else f"{info.phase} {info.score:.4f}"
             bar.update(task, completed=info.step, total=info.n_steps, note=note)
 
-        yield [tell]
+        yield [show_step]

@@ -1,8 +1,8 @@
-"""The only place of threads.
+"""Threads. No other module starts threads for computation.
 
-Work comes as a function of a range ``(lo, hi)`` whose result does not depend on how the range is cut:
-documents are independent given the topics, and every term has one owner. So the number of threads
-changes the time and nothing else.
+Work is a function of a range ``(lo, hi)``. Its result does not depend on how the range is cut: documents are
+independent given the topics, and every term has one owner. The number of threads therefore changes the
+run time but not the result.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-_PIECES = 4  # per thread at most, so that a slow piece does not leave the others idle
-_PIECE = 1_000_000  # nanoseconds of work in a piece, where there is enough for all threads
-_LEAST = 200_000  # nanoseconds of work below which handing out costs more than it saves
+_PIECES = 4  # maximum per thread, so that a slow piece does not leave the other threads idle
+_PIECE = 1_000_000  # nanoseconds of work per piece, if there is enough for all threads
+_LEAST = 200_000  # nanoseconds of work below which distribution costs more than it saves
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Number of threads: None and -1 mean every core this process may use."""
+    """Number of threads: None and -1 mean all cores available to this process."""
     if n_threads is None or n_threads == -1:
         if hasattr(os, "sched_getaffinity"):
             return max(1, len(os.sched_getaffinity(0)))
@@ -34,7 +34,7 @@ def resolve_threads(n_threads: int | None) -> int:
 
 
 class Workers:
-    """Threads that share out ranges; use as a context manager.
+    """A pool of threads that divide ranges among them; use as a context manager.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Workers:
 
     def __init__(self, n_threads: int | None = 1) -> None:
         self.n_threads = resolve_threads(n_threads)
-        # The calling thread works too.
+        # The calling thread also works.
         self._pool = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def __enter__(self) -> Workers:
@@ -68,11 +68,11 @@ class Workers:
     def each(
         self, work: Callable[[int, int], None], ends: NDArray[np.int64], cost: float = 1.0
     ) -> None:
-        """Call ``work(lo, hi)`` over all items; ``ends`` counts the units of work before each.
+        """Call ``work(lo, hi)`` over all items; ``ends`` counts the units of work before each item.
 
-        ``ends`` has one entry more than there are items and need not start at zero (a slice of a
-        CSR ``indptr`` will do). ``cost`` is about how many nanoseconds a unit takes: it decides into how
-        many pieces the work is worth cutting, and nothing else.
+        ``ends`` has one entry more than there are items and need not start at zero (it may be a slice of a
+        CSR ``indptr``). ``cost`` is the approximate time per unit in nanoseconds. It only determines the
+        number of pieces.
         """
         n_items = len(ends) - 1
         if n_items <= 0:
@@ -88,7 +88,7 @@ class Workers:
         left = deque((int(lo), int(hi)) for lo, hi in pairwise(cuts))
 
         def share() -> None:
-            """Take pieces until there is none left, in this thread as in all others."""
+            """Process pieces until none is left; every thread runs this function."""
             while (piece := _take(left)) is not None:
                 try:
                     work(*piece)
@@ -100,13 +100,13 @@ class Workers:
         try:
             share()
         finally:
-            wait(jobs)  # nobody may touch the arrays while a piece is still being worked on
+            wait(jobs)  # the caller must not touch the arrays while a piece is in progress
         for job in jobs:
             job.result()
 
 
 def _take(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
-    """The next piece, which then is nobody else's."""
+    """Remove and return the next piece, or None."""
     try:
         return left.popleft()
     except IndexError:

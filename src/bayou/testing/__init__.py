@@ -1,4 +1,4 @@
-"""Laws that every model keeps, shipped so that new models can be held to them."""
+"""Laws that every model must satisfy; new models can be checked with `check_model`."""
 
 from bayou.testing.laws import check_model, laws
 from bayou.testing.sklearn_checks import expected_failures

@@ -1,4 +1,4 @@
-"""What the laws work with: corpora, targets, saved bytes, and equality to the last bit."""
+"""Parts of the laws: corpora, targets, saved bytes, and bitwise equality."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from bayou.data.synthetic import sample_lda
 from bayou.run import shards
 
 SEED = 7
-# One array of rows a document; `sample` has the documents on its second axis.
+# Methods with one row per document; `sample` has the documents on its second axis.
 ROW_METHODS = ("transform", "sample", "predict", "predict_proba", "decision_function")
 
 
 class Case(NamedTuple):
-    """An unfitted model and the corpus it is tried on."""
+    """An unfitted model and the corpus to check it on."""
 
     model: Any
     corpus: Corpus
 
     def fresh(self, **params: Any) -> Any:
-        """An unfitted copy with a fixed seed on one thread, and whatever else is asked for."""
+        """An unfitted copy with a fixed seed, one thread, and the given parameters."""
         settings = {"random_state": SEED, "n_threads": 1} | params
         known = self.model.get_params()
         return clone(self.model).set_params(**{k: v for k, v in settings.items() if k in known})
@@ -49,25 +49,24 @@ def small_corpus() -> Corpus:
 
 
 def long_corpus() -> Corpus:
-    """Few documents of many distinct terms: long enough for threads to get in each other's way."""
+    """Few documents with many distinct terms: long enough to expose conflicts between threads."""
     corpus, _ = sample_lda(32, 3, 1500, doc_length=1500, beta=1.0, seed=4)
     return corpus
 
 
 def always_threads() -> Any:
-    """While this context lasts, work is cut into pieces however little there is of it.
+    """A context in which all work is divided among threads, however small it is.
 
-    Otherwise a law about threads would compare one thread with itself wherever a piece is too small
-    to be worth handing out.
+    Otherwise small work runs in one thread, and a law about threads would compare one thread with itself.
     """
     return mock.patch.multiple(shards, _PIECE=1, _LEAST=1)
 
 
 def target_of(model: Any, corpus: Corpus) -> Any:
-    """What to give as ``y``: nothing, or a target that follows from the text of each document.
+    """The value for ``y``: None, or a target computed from the text of each document.
 
-    The share of a document's tokens in the first half of the terms: as it is for a regressor, cut
-    at one half for a classifier, with its complement as a second label for a multi-label model.
+    The basis is the share of a document's tokens in the first half of the terms. A regressor gets the
+    share; a classifier whether it exceeds one half. A multi-label model also gets the complement.
     """
     tags = get_tags(model)
     if not tags.target_tags.required:
@@ -82,7 +81,7 @@ def target_of(model: Any, corpus: Corpus) -> Any:
 
 
 def unequal_targets(model: Any, corpus: Corpus) -> list[Any]:
-    """Of a classifier: two and three classes, of which one is rare, that follow from the text; else none."""
+    """For a classifier: targets with two and three classes, one of them rare; otherwise an empty list."""
     tags = get_tags(model)
     if not tags.target_tags.required or tags.estimator_type != "classifier":
         return []
@@ -99,13 +98,13 @@ def _first_half(corpus: Corpus) -> Any:
 
 
 def fit(model: Any, corpus: Corpus, **beside: Any) -> Any:
-    """Fit with a target where one is needed."""
+    """Fit with a target if the model needs one."""
     y = target_of(model, corpus)
     return model.fit(corpus, **beside) if y is None else model.fit(corpus, y, **beside)
 
 
 def partial_fit(model: Any, corpus: Corpus) -> Any:
-    """Learn one batch, with a target and the list of classes where they are wanted."""
+    """Learn one batch, with a target and the list of classes if the model needs them."""
     y = target_of(model, corpus)
     if y is None:
         return model.partial_fit(corpus)
@@ -114,29 +113,29 @@ def partial_fit(model: Any, corpus: Corpus) -> Any:
 
 
 def parameter_rows(model: Any) -> Any:
-    """What a model has learned, a row for each topic, or for each task of a linear model."""
+    """The learned parameters: one row per topic, or per task of a linear model."""
     return model.components_ if hasattr(model, "components_") else model.coef_
 
 
 def takes_checkpoint(model: Any) -> bool:
-    """Whether `fit` can write where it is and go on from there."""
+    """Whether `fit` can write a checkpoint and resume from it."""
     return "checkpoint" in inspect.signature(model.fit).parameters
 
 
 def row_methods(model: Any) -> list[str]:
-    """The methods of this model that give something for each document."""
+    """The methods of this model that return a result per document."""
     return [name for name in ROW_METHODS if hasattr(model, name)]
 
 
 def rows_of(model: Any, method: str, X: Any) -> Any:
-    """The answer of a method with the documents on the first axis."""
+    """The result of a method with the documents on the first axis."""
     out = np.asarray(getattr(model, method)(X))
     return np.moveaxis(out, 1, 0) if method == "sample" else out
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A place for files that is gone afterwards."""
+    """A temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
 
@@ -149,20 +148,20 @@ def file_bytes(model: Any) -> bytes:
 
 
 def reload(model: Any) -> Any:
-    """The model after a way through a file."""
+    """The model after saving and loading."""
     with folder() as here:
         model.save(here / "model.bayou")
         return bayou.api.files.load(here / "model.bayou")
 
 
 def with_rows(corpus: Corpus, rows: Any) -> Corpus:
-    """The corpus with further documents behind it."""
+    """The corpus with further documents at its end."""
     both = np.vstack([corpus.counts.toarray(), np.asarray(rows, np.float32)])
     return Corpus.from_matrix(csr_array(both), vocabulary=corpus.vocabulary)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality to the last bit, through containers and plain objects."""
+    """Bitwise equality, through containers and plain objects."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -189,13 +188,13 @@ def _equal_items(a: Any, b: Any) -> bool:
 
 
 def expect(true: Any, complaint: str) -> None:
-    """Raise AssertionError with the complaint, under ``python -O`` too."""
+    """Raise AssertionError with the message, also under ``python -O``."""
     if not true:
         raise AssertionError(complaint)
 
 
 def expect_error(kind: type[BaseException], complaint: str, call: Any, *args: Any) -> None:
-    """Demand that the call raises this kind of error."""
+    """Raise AssertionError unless the call raises this kind of error."""
     try:
         call(*args)
     except kind:

@@ -1,4 +1,4 @@
-"""Laws of the door: odd documents are legal, and what cannot be meant is refused."""
+"""Laws of the input: unusual documents are valid, and invalid input is refused."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from bayou.testing.cases import (
 
 
 def odd_documents_fit(case: Case) -> None:
-    """Empty documents and documents of one token can be learned from, alone or among others."""
+    """A model can be fitted to empty and one-token documents, alone or among others."""
     n_terms = case.corpus.n_terms
     odd = np.vstack([np.zeros((3, n_terms)), np.eye(2, n_terms)])
     _sound(case, with_rows(case.corpus, odd))
-    if target_of(case.model, case.corpus) is None:  # a target with one value teaches nothing
+    if target_of(case.model, case.corpus) is None:  # nothing can be learned from a constant target
         for rows in (np.zeros((4, n_terms)), np.eye(1, n_terms), np.zeros((1, n_terms))):
             _sound(case, Corpus.from_matrix(rows))
 
 
 def odd_documents_transform(case: Case) -> None:
-    """Empty, one-token and unseen-term documents get finite answers; empty ones are alike."""
+    """Empty, one-token and unseen-term documents get finite results; all empty ones get the same."""
     model = case.fit_copy()
     n_terms = case.corpus.n_terms
     rows = np.vstack([np.zeros((2, n_terms)), np.eye(2, n_terms), np.zeros((1, n_terms))])
@@ -50,19 +50,20 @@ def odd_documents_transform(case: Case) -> None:
         if case.corpus.vocabulary is not None:
             got = rows_of(model, method, unseen)
             expect(
-                same(got[0].copy(), out[0].copy()), f"{method} of unseen terms is not that of none"
+                same(got[0].copy(), out[0].copy()),
+                f"{method} of unseen terms differs from {method} of an empty document",
             )
 
 
 def unused_terms(case: Case) -> None:
-    """Terms that never occur are legal and make no difference to whether the topics are sound."""
+    """Terms that never occur are valid, and the topics are still finite and sum to one."""
     wide = np.hstack([case.corpus.counts.toarray(), np.zeros((case.corpus.n_docs, 5))])
     model = _sound(case, Corpus.from_matrix(wide))
-    expect(parameter_rows(model).shape[1] == wide.shape[1], "not as many entries a row as terms")
+    expect(parameter_rows(model).shape[1] == wide.shape[1], "a row must have one entry per term")
 
 
 def forms_are_equal(case: Case) -> None:
-    """A dense array, a sparse matrix and a corpus of the same counts teach and get the same."""
+    """A dense array, a sparse matrix and a corpus of equal counts give equal results."""
     dense = case.corpus.counts.toarray()
     y = target_of(case.model, case.corpus)
     models = [case.fresh().fit(X, y) for X in (dense, csr_array(dense), Corpus.from_matrix(dense))]
@@ -75,7 +76,7 @@ def forms_are_equal(case: Case) -> None:
 
 
 def wrong_width_raises(case: Case) -> None:
-    """Documents over another number of unnamed terms are refused."""
+    """Documents with another number of unnamed terms are refused."""
     model = case.fit_copy()
     dense = case.corpus.counts.toarray()
     method = row_methods(model)[0]
@@ -86,7 +87,7 @@ def wrong_width_raises(case: Case) -> None:
 
 
 def bad_counts_raise(case: Case) -> None:
-    """NaN and infinite numbers are refused when fitting and predicting, by topic models negative ones too."""
+    """NaN and infinite counts are refused by fit and predict; topic models also refuse negative ones."""
     model = case.fit_copy()
     method = row_methods(model)[0]
     negative = (-1.0,) if get_tags(model).input_tags.positive_only else ()
@@ -100,12 +101,12 @@ def bad_counts_raise(case: Case) -> None:
 
 
 def names_align(case: Case) -> None:
-    """A corpus whose terms stand in another order, with others among them, is matched by name."""
+    """A corpus with its terms in another order, and with unknown terms, is matched by name."""
     if case.corpus.vocabulary is None:
         return
     names = list(case.corpus.vocabulary)
     counts = case.corpus.counts.toarray()
-    counts[:, 0] = 0.0  # the first term is one that the other corpus does not know
+    counts[:, 0] = 0.0  # the first term is missing in the other corpus
     mine = Corpus.from_matrix(counts, vocabulary=names)
     moved = np.hstack([counts[:, :0:-1], np.full((len(counts), 1), 2.0)])
     other = Corpus.from_matrix(moved, vocabulary=[*names[:0:-1], "not in the model"])
@@ -118,7 +119,7 @@ def names_align(case: Case) -> None:
 
 
 def one_batch(case: Case) -> None:
-    """`partial_fit` works from the first batch on, be it one document, and an empty one at that."""
+    """`partial_fit` works from the first batch on, even with a single or an empty document."""
     if not hasattr(case.model, "partial_fit"):
         return
     empty = Corpus.from_matrix(
@@ -142,8 +143,8 @@ def _sound(case: Case, corpus: Corpus) -> Any:
 def _check(model: Any, corpus: Corpus) -> None:
     rows: NDArray[Any]
     if not hasattr(model, "components_"):
-        expect(np.isfinite(parameter_rows(model)).all(), "what was learned is not finite")
-        expect(len(model.predict(corpus)) == corpus.n_docs, "not one prediction a document")
+        expect(np.isfinite(parameter_rows(model)).all(), "the learned parameters are not finite")
+        expect(len(model.predict(corpus)) == corpus.n_docs, "not one prediction per document")
         return
     for what, rows in (("topics", model.components_), ("proportions", model.transform(corpus))):
         expect(np.isfinite(rows).all() and (rows >= 0).all(), f"{what} are not finite")

@@ -1,4 +1,4 @@
-"""All laws by name, and the one call that checks them."""
+"""All laws by name, and one function that checks them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LAWS: tuple[Law, ...] = (*parameters.LAWS, *purity.LAWS, *inputs.LAWS, *repeats.
 
 
 def laws(model: Any, *, corpus: Corpus | None = None) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Every law by name with a function that raises AssertionError where the model breaks it.
+    """Every law by name, with a function that raises AssertionError if the model violates it.
 
-    A law about something the model does not have (`partial_fit`, checkpoints) holds.
+    A law about a feature that the model lacks (`partial_fit`, checkpoints) passes.
 
     Parameters
     ----------
     model : estimator
         Not fitted; it is copied, never changed.
     corpus : Corpus, optional
-        Documents to try the model on instead of sixty synthetic ones. Some laws use others.
+        Documents to check the model on. Default: sixty synthetic ones. Some laws use others.
 
     Yields
     ------
@@ -44,7 +44,7 @@ def laws(model: Any, *, corpus: Corpus | None = None) -> Iterator[tuple[str, Cal
 
 
 def check_model(model: Any, *, corpus: Corpus | None = None) -> None:
-    """Hold an unfitted model to all laws.
+    """Check an unfitted model against all laws.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def check_model(model: Any, *, corpus: Corpus | None = None) -> None:
     Raises
     ------
     AssertionError
-        Names the first law that is broken, and how.
+        Names the first violated law, and how the model violates it.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def check_model(model: Any, *, corpus: Corpus | None = None) -> None:
 
 
 def _run_law(law: Law, case: Case) -> None:
-    """Run a law; whatever goes wrong is told with the name of the law and of the model."""
+    """Run a law; any error is reported with the names of the law and of the model."""
     try:
         law(case)
     except Exception as error:
         what = (
             str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
         )
-        told = f"{case.model!r} breaks the law {law.__name__!r}: {what}"
-        raise AssertionError(told) from error
+        message = f"{case.model!r} breaks the law {law.__name__!r}: {what}"
+        raise AssertionError(message) from error

@@ -1,4 +1,4 @@
-"""Laws of the constructor: parameters are stored, copied, shown, and judged by `fit` alone."""
+"""Laws of the constructor: parameters are stored, copied, shown, and checked only by `fit`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayou.testing.cases import Case, expect, expect_error, file_bytes, fit, sam
 
 
 def constructor_stores(case: Case) -> None:
-    """The constructor keeps what it is given, the very objects, and does nothing else."""
+    """The constructor stores its arguments, the same objects, and does nothing else."""
     params = case.model.get_params(deep=False)
     made = type(case.model)(**params)
     expect(set(vars(made)) == set(params), "the constructor sets more or less than its parameters")
@@ -19,7 +19,7 @@ def constructor_stores(case: Case) -> None:
 
 
 def fit_judges(case: Case) -> None:
-    """A parameter that cannot be meant is stored by the constructor and refused by `fit`."""
+    """An invalid parameter is stored by the constructor and refused by `fit`."""
     for name, bad in (("n_topics", 0), ("beta", -1.0), ("n_threads", 0), ("inference", "?")):
         if name not in case.model.get_params():
             continue
@@ -28,7 +28,7 @@ def fit_judges(case: Case) -> None:
 
 
 def fit_keeps_parameters(case: Case) -> None:
-    """Fitting changes no parameter: what was learned ends in an underscore or is private."""
+    """Fitting changes no parameter: learned attributes end in an underscore or are private."""
     model = case.fresh()
     before = dict(model.get_params(deep=False))
     fit(model, case.corpus)
@@ -40,7 +40,7 @@ def fit_keeps_parameters(case: Case) -> None:
 
 
 def clone_copies(case: Case) -> None:
-    """A clone has the same parameters, nothing learned, and learns the same."""
+    """A clone has the same parameters, is not fitted, and learns the same."""
     model = case.fit_copy()
     copy = clone(model)
     expect(not copy.__sklearn_is_fitted__(), "the clone of a fitted model is fitted")
@@ -49,31 +49,32 @@ def clone_copies(case: Case) -> None:
         "the clone's parameters differ",
     )
     expect(
-        file_bytes(fit(copy, case.corpus)) == file_bytes(model), "the clone learns something else"
+        file_bytes(fit(copy, case.corpus)) == file_bytes(model),
+        "the clone's fit differs from the model's",
     )
 
 
 def set_params_round_trip(case: Case) -> None:
-    """get_params of one model, set on another, makes it the same model."""
+    """The parameters of one model, set on another, make both models equal."""
     model = case.fresh()
     other = type(case.model)().set_params(**model.get_params())
     expect(same(other.get_params(), model.get_params()), "set_params loses a parameter")
     expect(
         file_bytes(fit(other, case.corpus)) == file_bytes(fit(model, case.corpus)),
-        "they learn differently",
+        "the two models learn differently",
     )
     expect_error(ValueError, "an unknown parameter", lambda: other.set_params(no_such_parameter=1))
 
 
 def repr_round_trip(case: Case) -> None:
-    """The repr is the same fitted or not, and evaluates to an equal model."""
+    """The repr is the same before and after fit, and evaluates to an equal model."""
     model = case.fresh()
     text = repr(model)
     expect(repr(case.fit_copy()) == text, "the repr of a fitted model differs")
     simple = all(_simple(v) for v in model.get_params(deep=False).values())
     if simple:
-        made = eval(text, {type(model).__name__: type(model)})  # our own repr of plain values
-        expect(same(made.get_params(), model.get_params()), f"{text} makes another model")
+        made = eval(text, {type(model).__name__: type(model)})  # the repr holds only plain values
+        expect(same(made.get_params(), model.get_params()), f"{text} evaluates to another model")
 
 
 def _simple(value: Any) -> bool:

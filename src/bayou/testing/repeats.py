@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -28,6 +29,7 @@ from bayou.testing.cases import (
     takes_checkpoint,
 )
 
+_SLICE = 16  # documents per slice, for models that learn slices
 _BATCH = 7  # documents; not a divisor of the corpus, so the last batch is a short one
 
 
@@ -173,6 +175,31 @@ def streams_lose_no_document(case: Case) -> None:
     )
 
 
+def cuts_are_irrelevant(case: Case) -> None:
+    """However a stream is cut into calls of `partial_fit`, the file and the predictions are the same.
+
+    One document per call, uneven pieces, and all documents at once. A model whose slices are by call
+    (`slice_by`) is checked with slices of a number of documents.
+    """
+    if not hasattr(case.model, "partial_fit"):
+        return
+    sizes = ([1] * case.corpus.n_docs, [5, 1, 17, 2, 11], [case.corpus.n_docs])
+    once, *others = (_learn_pieces(case, pieces) for pieces in reversed(sizes))
+    for other in others:
+        expect(file_bytes(other) == file_bytes(once), "the file depends on how a stream is cut")
+        _same_answers(once, other, case.corpus)
+
+
+def _learn_pieces(case: Case, sizes: list[int]) -> Any:
+    """A model that has learned a stream in pieces of these sizes; the last piece is the rest."""
+    ends = np.minimum(np.cumsum([0, *sizes]), case.corpus.n_docs).tolist()
+    model = case.fresh(slice_by=_SLICE)
+    for lo, hi in pairwise([*ends, case.corpus.n_docs]):
+        if hi > lo:
+            partial_fit(model, case.corpus[lo:hi])
+    return model
+
+
 def _has_moved(case: Case, model: Any) -> bool:
     first = partial_fit(case.fresh(), case.corpus[:_BATCH])
     one_topic = hasattr(model, "components_") and len(model.components_) == 1
@@ -200,4 +227,5 @@ LAWS = (
     resume_equals_uninterrupted,
     stream_survives_files,
     streams_lose_no_document,
+    cuts_are_irrelevant,
 )

@@ -1,4 +1,4 @@
-"""Checks of scikit-learn that a model cannot pass, each with the reason."""
+"""scikit-learn checks that a model cannot pass, each with the reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = "`predict_proba` has one column per topic, and the check expects one p
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    """Names of the checks of scikit-learn that an estimator of bayou cannot pass, and why.
+    """Names of the scikit-learn checks that a bayou estimator cannot pass, with the reasons.
 
     Examples
     --------

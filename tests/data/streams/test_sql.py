@@ -143,7 +143,7 @@ def test_keys_that_the_database_takes_for_the_same_are_refused_where_a_page_ends
     source.begin(None, [])
     if size == 1:
         source.read(size, 0.0)
-    with pytest.raises(DataError, match=r"two rows have the no '[bB]', or ones .*--key"):
+    with pytest.raises(DataError, match=r"two rows have the no '[bB]', or keys .*--key"):
         source.read(size, 0.0)
 
 
@@ -152,7 +152,7 @@ def test_a_table_of_answers_belongs_to_one_stream(db, tmp_path):
     once(db, tmp_path)
     other = tmp_path / "other"
     other.mkdir()
-    with pytest.raises(DataError, match="holds answers already, up to number 2"):
+    with pytest.raises(DataError, match="already holds predictions, up to number 2"):
         once(db, other)
 
 
@@ -229,7 +229,7 @@ def test_a_server_that_restarts(server, tmp_path):
     assert db.execute("SELECT id FROM said") == [("a",)]
     server.stop()
     source.patience.seconds = 0.1
-    with pytest.raises(DataError, match="begin again when it is back"):
+    with pytest.raises(DataError, match="start again when it is available"):
         source.lag()
     server.start()
 

@@ -55,7 +55,7 @@ def test_online_pass_is_the_dense_stochastic_update(n_batches, fractional):
         rho = (1.0 + t) ** -0.6
         expected = (1 - rho) * expected + rho * X.sum() / X[lo:hi].sum() * by_term
     scratch = em.make_scratch(batches, 4)
-    em.online_pass(n_vk, n_dk, pairs, batches, scratch, (ALPHA, BETA), 7, serial)
+    em.online_pass(n_vk, n_dk, em.EMPass(pairs, batches, scratch, ALPHA, BETA, serial), 7)
     close(n_dk, docs)
     close(n_vk, expected)
 
@@ -71,7 +71,9 @@ def test_fresh_pass_is_the_dense_cvb0_batch_after_batch(fractional):
         docs[lo:hi], terms = twin.cavity_step(batch, docs[lo:hi], expected, ALPHA, BETA)
         expected = (1 - rho) * expected + rho * X.sum() / batch.sum() * terms
     scratch = em.make_scratch(batches, 4)
-    em.fresh_pass(n_vk, n_dk, smooth, pairs, batches, scratch, (ALPHA, BETA), rates, serial)
+    em.fresh_pass(
+        n_vk, n_dk, smooth, em.EMPass(pairs, batches, scratch, ALPHA, BETA, serial), rates
+    )
     close(n_dk, docs)
     close(n_vk, expected)
 
@@ -82,7 +84,7 @@ def test_the_common_factor_survives_many_batches():
     n_dk = em.level_documents(pairs, 4)
     batches = em.make_batches(pairs, 200, len(n_vk))
     scratch = em.make_scratch(batches, 4)
-    em.online_pass(n_vk, n_dk, pairs, batches, scratch, (ALPHA, BETA), 0, serial)
+    em.online_pass(n_vk, n_dk, em.EMPass(pairs, batches, scratch, ALPHA, BETA, serial), 0)
     assert np.isfinite(n_vk).all()
     assert n_vk.sum() == pytest.approx(X.sum(), rel=1e-3)
 
@@ -98,7 +100,7 @@ def test_cavity_sweep_is_the_dense_one(n_batches, step, fractional):
     docs, terms = twin.cavity_step(X.astype(float), n_dk.astype(float), old, ALPHA, BETA)
     batches = em.make_batches(pairs, n_batches, len(n_vk))
     scratch, new = em.make_scratch(batches, 4), np.zeros_like(n_vk)
-    em.cavity_sweep(n_vk, n_dk, new, pairs, batches, scratch, (ALPHA, BETA), step, serial)
+    em.cavity_sweep(n_vk, n_dk, new, em.EMPass(pairs, batches, scratch, ALPHA, BETA, serial), step)
     close(n_dk, docs)
     close(n_vk, np.maximum(old + step * (terms - old), 0))
     assert not new.any()
@@ -109,12 +111,12 @@ def sweeps(each):
     n_dk = em.level_documents(pairs, 4)
     batches = em.make_batches(pairs, 7, len(n_vk))
     scratch, new = em.make_scratch(batches, 4), np.zeros_like(n_vk)
-    shared = (pairs, batches, scratch, (ALPHA, BETA))
-    em.online_pass(n_vk, n_dk, *shared, 0, each)
-    em.fresh_pass(n_vk, n_dk, new, *shared, np.full(7, 0.2), each)
+    shared = em.EMPass(pairs, batches, scratch, ALPHA, BETA, each)
+    em.online_pass(n_vk, n_dk, shared, 0)
+    em.fresh_pass(n_vk, n_dk, new, shared, np.full(7, 0.2))
     new[:] = 0.0
     for step in (1.5, 1.0):
-        em.cavity_sweep(n_vk, n_dk, new, *shared, step, each)
+        em.cavity_sweep(n_vk, n_dk, new, shared, step)
     return n_vk, n_dk
 
 

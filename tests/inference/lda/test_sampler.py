@@ -140,7 +140,7 @@ def test_sampled_counts_have_the_exact_mean():
     """E[n_d] under fixed topics, by enumeration of a document, against the mean of many draws."""
     chain = make_chain(7, lengths=(4, 0, 3))
     rows = np.random.default_rng(1).dirichlet(np.ones(3), N_TERMS).astype(np.float32)
-    draws = fold_in.draw_counts(rows, ALPHA, chain.tokens, chain.ids, 7, 20_000, 20, serial)
+    draws = fold_in.draw_counts(rows, ALPHA, chain.tokens, chain.ids, 7, (20, 20_000), serial)
     np.testing.assert_array_equal(draws.sum(axis=2), np.tile([4, 0, 3], (20_000, 1)))
     for d, span in enumerate(lda.spans(chain.tokens.indptr)):
         states = list(np.ndindex(*[3] * len(span)))

@@ -130,10 +130,10 @@ def test_sampled_counts_are_keyed_by_the_names_of_documents():
     ids = documents.content_ids(pairs(X))
     assert ids[0] == ids[4]  # both empty
     assert len(set(ids)) == 8
-    shared = (3, 4, 2, serial)  # seed, samples, burn-in
+    shared = (3, (2, 4), serial)  # seed, burn-in and samples
 
     def draw(tokens, ids, seed=3, n_samples=4, burn_in=2, each=serial):
-        return fold_in.draw_counts(phi, ALPHA, tokens, ids, seed, n_samples, burn_in, each)
+        return fold_in.draw_counts(phi, ALPHA, tokens, ids, seed, (burn_in, n_samples), each)
 
     whole = fold_in.draw_counts(phi, ALPHA, tokens, ids, *shared)
     assert whole.shape == (4, 9, 3)
@@ -152,7 +152,7 @@ def test_sampled_counts_are_their_twin():
     tokens, ids = documents.tokens_of(pairs(X)), documents.content_ids(pairs(X))
     a32 = ALPHA.astype(np.float32)
     z = lda.start_docs(*tokens, ids, phi, a32, 3, 6, 0)
-    got = fold_in.draw_counts(phi, ALPHA, tokens, ids, 3, 3, 1, serial)
+    got = fold_in.draw_counts(phi, ALPHA, tokens, ids, 3, (1, 3), serial)
     for sweep in range(1, 5):
         z = lda.fixed_sweep(z, *tokens, ids, phi, a32, 3, 6, sweep)
         if sweep > 1:

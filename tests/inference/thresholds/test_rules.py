@@ -145,7 +145,7 @@ def test_proportional_and_oracles_count_documents(data):
         assert mine == pytest.approx(twin.best_f1(truth[:, y], scores[:, y]))
     for oracle in (OracleCalibrated(), OracleF1()):
         assert oracle.needs_test_labels
-        with pytest.raises(ValueError, match="knows the answers"):
+        with pytest.raises(ValueError, match="predicts only those"):
             oracle.fit(scores, truth).predict(half)
 
 

@@ -47,7 +47,7 @@ def test_documents_whose_terms_few_labels_have_met_are_read_by_cells():
     rate = (cells.data * scale[cells.indices]).astype(np.float32)
     words = (cells.indptr.astype(np.int64), cells.indices.astype(np.int32), rate)
     pairs = (np.array([0, 3]), np.array([0, 1, 3], np.int32), np.array([2, 1, 4], np.float32))
-    assert not scores._weighs(pairs, 0, words, n_labels)
+    assert not scores._is_dense_faster(pairs, 0, words, n_labels)
     prior = np.random.default_rng(1).dirichlet(np.ones(n_labels), 1)
     out = np.empty((1, n_labels))
     scores.score_docs(out, pairs, 0, 1, words, 0.1 * scale, prior, 3.0, 4)

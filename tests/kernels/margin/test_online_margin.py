@@ -135,6 +135,17 @@ def test_drawn_responses_have_the_right_mean_and_the_floor_bounds_them():
     assert max(bounded) <= 1.0 < max(drawn)
 
 
+def test_a_loss_that_is_not_known_is_refused():
+    zbar, one = np.array([[0.5, 0.5]]), np.ones((1, 1))
+    both, ids = (np.ones((1, 2)), np.eye(2)[None]), np.zeros(1, np.uint64)
+    for code in (response.LOGISTIC, 7):
+        with pytest.raises(ValueError, match="unknown code of a loss"):
+            kernels.respond(
+                one.copy(), one.copy(), rows_of(zbar), both, one, one, ids, 0, 1, (code, 1.0, 0.0),
+                False, 0, 0,
+            )  # fmt: skip
+
+
 def test_weights_solve_their_normal_equations():
     n_docs, n_topics = 6, 4
     zbar = RNG.dirichlet(np.ones(n_topics), n_docs).astype(np.float32)

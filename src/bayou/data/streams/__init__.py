@@ -1,1 +1,1 @@
-"""Where a stream of documents comes from and where answers go, each with a position to come back to."""
+"""Sources of document streams and sinks for predictions, each with a position to resume from."""

@@ -1,4 +1,4 @@
-"""From what a user writes to a source or a sink: a path, or an address with the name of a table or stream."""
+"""Open a source or a sink from an address: a path, or a URL with the name of a table or stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REDIS = ("redis", "rediss", "unix")
 
 
 class SourceSettings(NamedTuple):
-    """How a source is read, whatever it is."""
+    """Settings for reading, for every kind of source."""
 
     format: str | None = None
     follow: bool = False
@@ -47,16 +47,18 @@ def split(address: str) -> tuple[str, str, str]:
     scheme = url.partition("://")[0]
     if not name:
         what = "stream" if scheme in _REDIS else "table"
-        raise DataError(f"{address} names no {what}; write it behind a #, as in {url}#news")
+        raise DataError(f"{address} does not name a {what}; add it after a #, as in {url}#news")
     return scheme, url, name
 
 
 def open_source(addresses: Sequence[str], wanted: SourceSettings) -> Source:
-    """The source of one address, or of several files."""
+    """Open one address, or several files."""
     if len(addresses) > 1:
         for address in addresses:
             if "://" in address or os.path.isdir(address):
-                raise DataError(f"several files may be given, but not {address} beside others")
+                raise DataError(
+                    f"{address} cannot be combined with other sources; give several files, or one source"
+                )
         return Files(addresses, _reading(addresses, wanted))
     scheme, address, name = split(addresses[0])
     if scheme in _REDIS:
@@ -69,12 +71,14 @@ def open_source(addresses: Sequence[str], wanted: SourceSettings) -> Source:
 
 
 def _reading(paths: Sequence[str], wanted: SourceSettings) -> ReadSettings:
-    """The format as given, told by the names, or JSON lines."""
+    """The format as given or inferred from the names. Default: JSON lines."""
     form = wanted.format
     if form is None:
         found = {_form(path) for path in paths}
         if len(found) > 1:
-            raise DataError(f"the files differ in format ({', '.join(sorted(found))})")
+            raise DataError(
+                f"the files differ in format ({', '.join(sorted(found))}); give files of one format"
+            )
         form = found.pop()
     return ReadSettings(form, wanted.follow, *wanted.options)
 
@@ -83,18 +87,16 @@ def _form(path: str) -> str:
     if path == STDIN:
         return "jsonl"
     try:
-        form = format_of_name(Path(path))  # a file that was just rotated may not be there
+        form = format_of_name(Path(path))  # a file that was just rotated may not exist
     except DataError:
         return "jsonl"
     if form not in FORMATS:
-        raise DataError(
-            f"{path}: a {form} file is whole when it is written and does not grow; use `bayou update`"
-        )
+        raise DataError(f"{path}: a {form} file cannot be read while it grows; use `bayou update`")
     return form
 
 
 def open_sink(address: str) -> Sink:
-    """The sink of an address."""
+    """Open the sink of an address."""
     scheme, place, name = split(address)
     if scheme in _REDIS:
         return RedisSink(place, name)
@@ -104,7 +106,7 @@ def open_sink(address: str) -> Sink:
 
 
 def share_retry_callbacks(*places: Any, stopped: Any, told: Any) -> None:
-    """Let sources and sinks wait for their servers until somebody says stop."""
+    """Give the stop and message callbacks to all sources and sinks that wait for a server."""
     for place in places:
         if hasattr(place, "patience"):
             place.patience.stopped, place.patience.told = stopped, told

@@ -1,4 +1,4 @@
-"""What streams ask of a database: SQLite is built in, others come with SQLAlchemy."""
+"""Database access for streams: SQLite is built in, other databases need SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ _TYPES = {int: "INTEGER", str: "TEXT", float: "REAL"}
 
 
 class Database(Protocol):
-    """What is asked of a database."""
+    """The operations that streams need of a database."""
 
-    errors: tuple[type[Exception], ...]  # that may go away by themselves
-    failures: tuple[type[Exception], ...]  # that do not
+    errors: tuple[type[Exception], ...]  # transient errors, to be retried
+    failures: tuple[type[Exception], ...]  # all errors
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key; those without a key never."""
+        """The next ``n`` rows with a key above ``after``, by increasing key; rows without a key never."""
 
     def count(self, table: str, key: str, after: Any) -> int:
-        """Rows with a key above."""
+        """Number of rows with a key above ``after``."""
 
     def keyless(self, table: str, key: str) -> int:
-        """Rows without a key."""
+        """Number of rows without a key."""
 
     def alike(self, table: str, key: str, value: Any) -> int:
-        """Rows whose key the database takes for the same as a value."""
+        """Number of rows whose key equals a value in the database's comparison."""
 
     def create(self, table: str) -> None:
-        """The table of answers, if it is not there."""
+        """Create the table of predictions unless it exists."""
 
     def last(self, table: str) -> int:
-        """The largest number of an answer, 0 without any."""
+        """The largest number of a prediction, 0 without any."""
 
     def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
-        """In one transaction: no answers from ``first`` on but these."""
+        """In one transaction, replace the predictions from number ``first`` on by these."""
 
     def close(self) -> None:
         """Disconnect."""
 
 
 class Sqlite:
-    """A database in a file."""
+    """An SQLite database file."""
 
-    errors: tuple[type[Exception], ...] = ()  # it waits for locks by itself
+    errors: tuple[type[Exception], ...] = ()  # sqlite3 itself waits for locks
     failures: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: str, *, there: bool = False) -> None:
         if there:
-            os.stat(path)  # or an empty database would be made
+            os.stat(path)  # otherwise connect would create an empty database
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
         except sqlite3.Error as error:
@@ -61,38 +61,38 @@ class Sqlite:
         self._db.row_factory = sqlite3.Row
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key; those without a key never."""
+        """The next ``n`` rows with a key above ``after``, by increasing key; rows without a key never."""
         text = f"SELECT * FROM {_quote(table)} {_above(key, after)} ORDER BY {_quote(key)} LIMIT :n"
         found = self._db.execute(text, {"after": after, "n": n})
         return [dict(row) for row in found]
 
     def count(self, table: str, key: str, after: Any) -> int:
-        """Rows with a key above."""
+        """Number of rows with a key above ``after``."""
         text = f"SELECT count(*) FROM {_quote(table)} {_above(key, after)}"
         return int(self._db.execute(text, {"after": after}).fetchone()[0])
 
     def keyless(self, table: str, key: str) -> int:
-        """Rows without a key."""
+        """Number of rows without a key."""
         text = f"SELECT count(*) FROM {_quote(table)} WHERE {_quote(key)} IS NULL"
         return int(self._db.execute(text).fetchone()[0])
 
     def alike(self, table: str, key: str, value: Any) -> int:
-        """Rows whose key the database takes for the same as a value."""
+        """Number of rows whose key equals a value in the database's comparison."""
         text = f"SELECT count(*) FROM {_quote(table)} WHERE {_quote(key)} = :value"
         return int(self._db.execute(text, {"value": value}).fetchone()[0])
 
     def create(self, table: str) -> None:
-        """The table of answers, if it is not there."""
+        """Create the table of predictions unless it exists."""
         columns = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in _COLUMNS.items())
         columns = columns.replace("n INTEGER", "n INTEGER PRIMARY KEY", 1)
         self._db.execute(f"CREATE TABLE IF NOT EXISTS {_quote(table)} ({columns})")
 
     def last(self, table: str) -> int:
-        """The largest number of an answer, 0 without any."""
+        """The largest number of a prediction, 0 without any."""
         return int(self._db.execute(f"SELECT max(n) FROM {_quote(table)}").fetchone()[0] or 0)
 
     def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
-        """In one transaction: no answers from ``first`` on but these."""
+        """In one transaction, replace the predictions from number ``first`` on by these."""
         names = ", ".join(f":{name}" for name in _COLUMNS)
         self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -109,7 +109,7 @@ class Sqlite:
 
 
 class Alchemy:
-    """Any database that SQLAlchemy has a dialect of."""
+    """Any database with an SQLAlchemy dialect."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -136,7 +136,9 @@ class Alchemy:
                     table, self._sa.MetaData(), schema=schema or None, autoload_with=self._engine
                 )
             except self._sa.exc.NoSuchTableError:
-                raise DataError(f"there is no table {name!r} in the database") from None
+                raise DataError(
+                    f"the database has no table {name!r}; check the name after #"
+                ) from None
             self._tables[name] = found
         return self._tables[name]
 
@@ -151,22 +153,22 @@ class Alchemy:
         return column.is_not(None) if after is None else column > after
 
     def page(self, table: str, key: str, after: Any, n: int) -> list[Row]:
-        """Rows with a key above, by increasing key; those without a key never."""
+        """The next ``n`` rows with a key above ``after``, by increasing key; rows without a key never."""
         query = self._sa.select(self._table(table)).where(self._above(table, key, after))
         query = query.order_by(self._key(table, key)).limit(n)
         with self._engine.connect() as db:
             return [dict(row) for row in db.execute(query).mappings()]
 
     def count(self, table: str, key: str, after: Any) -> int:
-        """Rows with a key above."""
+        """Number of rows with a key above ``after``."""
         return self._count(table, self._above(table, key, after))
 
     def keyless(self, table: str, key: str) -> int:
-        """Rows without a key."""
+        """Number of rows without a key."""
         return self._count(table, self._key(table, key).is_(None))
 
     def alike(self, table: str, key: str, value: Any) -> int:
-        """Rows whose key the database takes for the same as a value."""
+        """Number of rows whose key equals a value in the database's comparison."""
         return self._count(table, self._key(table, key) == value)
 
     def _count(self, table: str, which: Any) -> int:
@@ -175,7 +177,7 @@ class Alchemy:
             return int(db.execute(count).scalar_one())
 
     def create(self, table: str) -> None:
-        """The table of answers, if it is not there."""
+        """Create the table of predictions unless it exists."""
         sa = self._sa
         kinds = {int: sa.BigInteger, str: sa.Text, float: sa.Float}
         schema, _, name = table.rpartition(".")
@@ -188,13 +190,13 @@ class Alchemy:
         self._tables[table] = made
 
     def last(self, table: str) -> int:
-        """The largest number of an answer, 0 without any."""
+        """The largest number of a prediction, 0 without any."""
         with self._engine.connect() as db:
             largest = self._sa.select(self._sa.func.max(self._tables[table].c.n))
             return int(db.execute(largest).scalar_one() or 0)
 
     def replace(self, table: str, first: int, rows: Sequence[Row]) -> None:
-        """In one transaction: no answers from ``first`` on but these."""
+        """In one transaction, replace the predictions from number ``first`` on by these."""
         made = self._tables[table]
         with self._engine.begin() as db:
             db.execute(made.delete().where(made.c.n >= first))
@@ -207,7 +209,7 @@ class Alchemy:
 
 
 def connect(url: str, *, there: bool = False) -> Database:
-    """A database by its address; one that must be ``there`` is not made where there is none."""
+    """Connect to a database by its URL; with ``there`` an SQLite file must exist and is never created."""
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         return Sqlite(rest.removeprefix("/") or ":memory:", there=there)
@@ -215,7 +217,7 @@ def connect(url: str, *, there: bool = False) -> Database:
 
 
 def no_column(table: str, key: str, names: Iterable[str]) -> str:
-    """What is said where the key of a table is none of its columns."""
+    """The message for a key that is not a column of its table."""
     return f"the table {table!r} has no column {key!r} (there are: {', '.join(names)}); name it with --key"
 
 

@@ -17,11 +17,11 @@ from bayou.data.streams.lines import Line, LineReader, Place, nap
 from bayou.data.streams.table import RowReader
 
 FORMATS = ("jsonl", "csv", "tsv")
-_DIGITS = 3  # of the number of a file that was rotated; more of them are a date
+_DIGITS = 3  # at most, in the number of a rotated file; more digits are a date
 
 
 class ReadSettings(NamedTuple):
-    """How bytes are read."""
+    """How to read the bytes of files."""
 
     format: str = "jsonl"
     follow: bool = False
@@ -32,37 +32,37 @@ class ReadSettings(NamedTuple):
 class Files(Source):
     """Records of files, one file after the other.
 
-    A position is a byte behind the last record given. With ``follow`` the last file is read on as it grows,
-    and in its successor when it was rotated. Standard input cannot go back: begun at a position, it must
-    bring the same bytes again, which are then skipped.
+    A position is the byte after the last record. With ``follow``, reading continues as the last file grows,
+    and in its successor after a rotation. Standard input cannot seek: to resume, it must supply the same
+    bytes again, which are skipped.
     """
 
     unit = "bytes"
 
     def __init__(self, paths: Sequence[str], how: ReadSettings) -> None:
         if STDIN in paths and len(paths) > 1:
-            raise DataError("standard input stands alone; give it, or files")
+            raise DataError("standard input cannot be combined with files; give one or the other")
         if how.format not in FORMATS:
-            raise DataError(f"a stream is read as {', '.join(FORMATS)}, not as {how.format!r}")
+            raise DataError(f"a stream must be {', '.join(FORMATS)}, got format {how.format!r}")
         self.paths, self.how = list(paths), how
         self.name = " ".join(map(describe, paths))
         self.ended = False
 
     def begin(self, position: Position | None, memory: U64) -> None:
-        """Open the file of the position and go to its byte."""
+        """Open the file of the position and seek to its byte."""
         at = position or {}
         self._i = int(at.get("file", 0))
         self._line = int(at.get("line", 0))
         self._columns(at.get("columns"), str(at.get("delimiter", ",")))
         if self._i >= len(self.paths):
             raise DataError(
-                f"the stream was in file {self._i + 1} of {len(self.paths)}; give all files"
+                f"the stream stopped in file {self._i + 1}, but {len(self.paths)} were given; give all files"
             )
         place = Place(*field_of(at, "place", list)) if at else None
         self._open(self._path(place), place)
 
     def _path(self, place: Place | None) -> str:
-        """The file; one that was rotated since is looked for beside its successor."""
+        """The path of the file; a rotated file is searched in the same folder."""
         path = self.paths[self._i]
         if place is None or path == STDIN or not place.inode:
             return path
@@ -83,7 +83,7 @@ class Files(Source):
             self._table = RowReader(self.how.format == "tsv", columns, delimiter)
 
     def position(self) -> Position:
-        """File, byte and line behind the last record given."""
+        """File, byte and line after the last record."""
         out: Position = {"file": self._i, "place": list(self._reader.place(self._mark))}
         out["line"] = self._line
         if self._table is not None:
@@ -91,13 +91,13 @@ class Files(Source):
         return out
 
     def read(self, n: int, wait: float) -> list[Item]:
-        """Whole lines; with none there, wait for some."""
+        """Complete lines; if there are none, wait up to ``wait`` seconds."""
         items: list[Item] = []
         until = time.monotonic() + wait
         while len(items) < n and not self.ended:
             line = self._reader.next(0.0 if items else max(until - time.monotonic(), 0.0))
             if line is None and not self._reader.at_end:
-                break  # a pipe with nothing in it
+                break  # an empty pipe
             if line is None and self._waits():
                 if items or time.monotonic() >= until:
                     break
@@ -109,34 +109,34 @@ class Files(Source):
         return items
 
     def _waits(self) -> bool:
-        """At the end of a file: whether it may grow."""
+        """Whether the file may still grow; asked at its end."""
         if not self.how.follow or self._i + 1 < len(self.paths) or self._reader.path == STDIN:
             return False
         if self._reader.path != self.paths[self._i]:  # rotated before the last interruption
-            return not os.path.exists(self.paths[self._i])  # its successor may be still to come
+            return not os.path.exists(self.paths[self._i])  # the successor may not exist yet
         other = self._reader.is_replaced()
         if other is None:
-            self.remarks(f"{self._reader.name} was cut short and is read from its beginning")
+            self.remarks(f"{self._reader.name} was truncated and is read again from the beginning")
             self._next_file(self.paths[self._i])
             return True
         return not other
 
     def _end(self) -> Item | None:
-        """The last line of a file if nothing ends it; then the next file, or the end."""
-        # a file may have grown between the last look at it and the look at its successor
+        """A last line without a line end, if any; then open the next file, or end the stream."""
+        # the file may have grown between the last read and the check for a successor
         line = self._reader.next(0.0) or self._reader.rest()
         if line is not None:
             return self._item(line)
         item = None
         if self._table is not None and self._table.n_begun:
-            item = self._poison(self._table.drop(), "the file ends within quotes")
+            item = self._poison(self._table.drop(), "the file ends inside quotes")
         rotated = self._reader.path != self.paths[self._i]
         if rotated or (self.how.follow and self._reader.is_replaced()):
             with contextlib.suppress(FileNotFoundError):
                 self._next_file(self._successor())
                 return item
             if self.how.follow and self._i + 1 == len(self.paths):
-                return item  # it is waited for
+                return item  # wait for the successor
         if self._i + 1 < len(self.paths):
             self._i += 1
             self._next_file(self.paths[self._i])
@@ -145,23 +145,23 @@ class Files(Source):
         return item
 
     def _successor(self) -> str:
-        """The file behind one that was rotated: there may be others between it and the one that grows."""
+        """The file after a rotated one; several rotations may lie between it and the current file."""
         path = self.paths[self._i]
-        here = self._path(self._reader.place(self._mark))  # its name may have changed again
+        here = self._path(self._reader.place(self._mark))  # it may have been renamed again
         number = here.removeprefix(f"{path}.").removesuffix(".gz")
         if not number.isdecimal() or len(number) > _DIGITS:
-            with contextlib.suppress(FileNotFoundError):  # names change under one's eyes
+            with contextlib.suppress(FileNotFoundError):  # files may be renamed during the scan
                 self._remark_on_others(path, here)
             return path
         for i in range(int(number) - 1, 0, -1):
             for name in (f"{path}.{i}", f"{path}.{i}.gz"):
                 if os.path.exists(name):
                     return name
-            self.remarks(f"{path}.{i} is not there; what was in it is not read")
+            self.remarks(f"{path}.{i} does not exist; its documents are not read")
         return path
 
     def _remark_on_others(self, path: str, here: str) -> None:
-        """Say which files may have come between, where names do not tell their order."""
+        """Name the files that may lie between two files whose names do not give the order."""
         folder, base = os.path.split(path)
         since = 0 if here == path else os.stat(here).st_mtime_ns
         known = (base, os.path.basename(here))
@@ -170,7 +170,8 @@ class Files(Source):
             later = sorted(e.name for e in others if e.stat().st_mtime_ns > since)
         if later:
             self.remarks(
-                f"{path} was rotated; if {', '.join(later)} came between, it is not read: give it as a file"
+                f"{path} was rotated; files that may lie between are not read: {', '.join(later)}; to read "
+                "one, give it as a file"
             )
 
     def _next_file(self, path: str) -> None:
@@ -222,12 +223,12 @@ class Files(Source):
             table.columns = row
             return None
         if len(row) != len(table.columns):
-            problem = f"{len(row)} fields, but {len(table.columns)} columns are named"
+            problem = f"{len(row)} fields, but the header names {len(table.columns)} columns"
             return self._poison(text, problem)
         return Item(self._where(), dict(zip(table.columns, row, strict=True)), "")
 
     def _drop_line(self, text: str) -> str:
-        """A line that cannot be used, behind what there is of a row that it would have gone on with."""
+        """An unusable line, with the incomplete row before it."""
         begun = self._table.drop() if self._table is not None else ""
         return f"{begun}\n{text}" if begun else text
 
@@ -238,7 +239,7 @@ class Files(Source):
         return Item(self._where(), None, raw[:SHOWN], reason)
 
     def lag(self) -> int | None:
-        """Bytes that are still to be read, of all files."""
+        """Number of bytes left to read, over all files."""
         here = self._reader.lag()
         if here is None:
             return None

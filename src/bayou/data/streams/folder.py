@@ -1,4 +1,4 @@
-"""A folder of text files as a source, a document a file; files may be added while it is read."""
+"""A folder of text files as a source, one document per file; files may be added while it is read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bayou.data.errors import BayouError, DataError
 from bayou.data.records import Options, text_files, text_record
 from bayou.data.streams.items import U64, Item, Position, Source, field_of, fingerprint
 
-_LOOK = 1.0  # seconds between two looks into the folder
+_LOOK = 1.0  # seconds between two scans of the folder
 
 
 class Folder(Source):
-    """Text files in the order of their names, each once; those that come later, behind them.
+    """Text files in order of their names, each once; files added later follow.
 
-    A file must be whole when its name appears: write it under a name that begins with a dot and rename it.
+    A file must be complete when its name appears: write it under a name with a leading dot, then rename it.
     """
 
     unit = "files"
@@ -29,7 +29,7 @@ class Folder(Source):
         self._looked = -_LOOK
 
     def begin(self, position: Position | None, memory: U64) -> None:
-        """Know the files that were read before."""
+        """Restore the set of files that were read before."""
         if not self._path.is_dir():
             raise DataError(f"{self._path} is not a folder")
         n = field_of(position, "n_done", int) if position else 0
@@ -37,15 +37,15 @@ class Folder(Source):
         self._known = set(self._done)
 
     def position(self) -> Position:
-        """How many files were read; `memory` knows which."""
+        """The number of files read so far; `memory` holds their names."""
         return {"n_done": len(self._done)}
 
     def memory(self, position: Position) -> U64:
-        """The names of the files that were read, as eight bytes each."""
+        """The fingerprints of the names of files read so far, eight bytes each."""
         return np.array(self._done[: position["n_done"]], np.uint64)
 
     def read(self, n: int, wait: float) -> list[Item]:
-        """The next files; with none there, wait for some."""
+        """The next files; if there are none, wait up to ``wait`` seconds."""
         until = time.monotonic() + wait
         while not self._queue:
             self._look()
@@ -77,5 +77,5 @@ class Folder(Source):
             return Item(str(path), None, path.name, str(error))
 
     def lag(self) -> int | None:
-        """Files that are known and not read yet."""
+        """Number of known files that are not read yet."""
         return len(self._queue)

@@ -1,9 +1,10 @@
-"""What a source gives, and what every source can do."""
+"""Records of a stream, and the interface of all sources."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,62 +14,64 @@ from numpy.typing import NDArray
 from bayou.data.errors import DataError
 from bayou.data.records import not_json
 
-SHOWN = 2_000  # characters of a record that is kept among the dead letters
+SHOWN = 2_000  # characters kept of a record among the dead letters
 
-Position = dict[str, Any]  # as JSON has it
+Position = dict[str, Any]  # JSON
 U64 = NDArray[np.uint64]
 
 
 class Item(NamedTuple):
-    """One record of a stream, or what came in its place."""
+    """One record of a stream, or an unusable one."""
 
     where: str
-    record: dict[str, Any] | None  # None: it cannot be read, for the reason
+    record: dict[str, Any] | None  # None: unusable, see the reason
     raw: str
     reason: str = ""
 
 
-class Source:
-    """Records in an order, from a position on.
+class Source(ABC):
+    """Records in order, from a position on.
 
-    `read` gives some and moves `position` behind the last of them. Whoever has seen to it that records are
-    not needed again says so with `acknowledge`. What is too long for a position is kept in `memory`.
+    `read` returns records and moves `position` behind the last one. The caller calls `acknowledge` for
+    records that are not needed again. State that is too long for a position is in `memory`.
     """
 
-    name: str  # with which the source was opened; a position belongs to it
+    name: str  # the address of the source; a position is only valid for this source
     unit = "records"  # of `lag`
-    ended = False  # no record will come any more
-    remarks: Callable[[str], None] = staticmethod(lambda text: None)  # what somebody should know
+    ended = False  # whether the source is exhausted
+    remarks: Callable[[str], None] = staticmethod(
+        lambda text: None
+    )  # receives warnings for the user
 
+    @abstractmethod
     def begin(self, position: Position | None, memory: U64) -> None:
-        """Go to a position of this source; None is its beginning."""
-        raise TypeError(f"{type(self).__name__} does not say how it begins")
+        """Start at a position of this source; None is its beginning."""
 
+    @abstractmethod
     def read(self, n: int, wait: float) -> list[Item]:
-        """The next records, ``n`` at most; after ``wait`` seconds without any, none."""
-        raise TypeError(f"{type(self).__name__} does not say how it is read")
+        """The next records, at most ``n``; an empty list after ``wait`` seconds without any."""
 
+    @abstractmethod
     def position(self) -> Position:
-        """Behind the last record that was given."""
-        raise TypeError(f"{type(self).__name__} does not say where it is")
+        """The position behind the last record returned by `read`."""
 
     def memory(self, position: Position) -> U64:
-        """What `begin` needs beside that position."""
+        """The state that `begin` needs in addition to this position."""
         return np.zeros(0, np.uint64)
 
     def lag(self) -> int | None:
-        """How far behind the end of the source this is, where that can be told."""
+        """Distance to the end of the source, or None if unknown."""
         return None
 
-    def acknowledge(self, position: Position) -> None:
-        """Records before the position will never be asked for again."""
+    def acknowledge(self, position: Position) -> None:  # noqa: B027 - optional for sources
+        """Release the records before the position, which will not be read again."""
 
-    def close(self) -> None:
-        """Let go of files and connections."""
+    def close(self) -> None:  # noqa: B027 - optional for sources
+        """Close files and connections."""
 
 
 def parse_item(where: str, text: str) -> Item:
-    """An item of one JSON object."""
+    """Parse one JSON object."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -79,23 +82,23 @@ def parse_item(where: str, text: str) -> Item:
 
 
 def format_record(item: Item) -> str:
-    """The record as it is kept among the dead letters."""
+    """The record in the form kept among the dead letters."""
     if item.record is None:
         return item.raw
     return json.dumps(item.record, ensure_ascii=False, default=str)[:SHOWN]
 
 
 def fingerprint(text: str) -> int:
-    """Eight bytes that tell names apart."""
+    """A 64-bit hash of a name."""
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
 class Recent:
-    """Names of the latest documents, to know one that comes again.
+    """Ids of the most recent documents, to detect duplicates.
 
-    More than ``size`` are kept until `trim`, so that what is known of a document depends on the documents
-    before it and not on when the stream was interrupted.
+    More than ``size`` ids are kept until `trim`. Whether a document is a duplicate therefore depends only on
+    the documents before it, not on when the stream was interrupted.
     """
 
     def __init__(self, size: int, kept: U64) -> None:
@@ -104,7 +107,7 @@ class Recent:
         self._known = set(self._order)
 
     def is_new(self, name: Any) -> bool:
-        """Whether no such name is remembered; it is from now on."""
+        """Add a name; return whether it was not in the set."""
         if not self.size:
             return True
         mark = fingerprint(str(name))
@@ -115,7 +118,7 @@ class Recent:
         return True
 
     def trim(self) -> None:
-        """Forget all but the latest."""
+        """Drop all but the latest ``size`` names."""
         extra = len(self._order) - self.size
         if extra > 0:
             self._known.difference_update(self._order[:extra])
@@ -125,12 +128,12 @@ class Recent:
         return len(self._order)
 
     def array(self, n: int) -> U64:
-        """The first ``n`` of those that are remembered."""
+        """The fingerprints of the first ``n`` names in the set."""
         return np.array(self._order[:n], np.uint64)
 
 
 def field_of(position: Mapping[str, Any], name: str, kind: Any) -> Any:
-    """A part of a position that was read from a file."""
+    """A field of a position that was read from a file, checked for its type."""
     value = position.get(name)
     if not isinstance(value, kind):
         raise DataError(f"the position in the checkpoint is damaged: {name} is {value!r:.40}")

@@ -1,4 +1,4 @@
-"""Bytes from a file or a pipe as lines: packed or not, from any byte on, while the file grows."""
+"""Lines of bytes from a file or a pipe, gzip or plain, from any byte on, while the file grows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bayou.data.lines import STDIN, check_stdin, describe
 
 _CHUNK, _HEAD, _NAP = 2**18, 4096, 0.05
 _GZIP, _UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
-_EITHER = 32 + zlib.MAX_WBITS  # zlib or gzip, told by its first bytes
+_EITHER = 32 + zlib.MAX_WBITS  # zlib or gzip, detected by the first bytes
 
 
 class Line(NamedTuple):
-    """A line without its end; ``size`` counts the end too, and bytes that were left out of a long one."""
+    """A line without its end; ``size`` includes the end, and the dropped bytes of an over-long line."""
 
     text: bytes
     size: int
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A byte of the unpacked contents, and enough to know the file by."""
+    """A byte offset in the decompressed contents, with the identity of the file."""
 
     offset: int
     head: str  # digest of its first bytes
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class LineReader:
-    """Lines of one file; ``at`` is the byte behind the last line that was given."""
+    """Lines of one file; ``at`` is the byte after the last line returned."""
 
     def __init__(self, path: str, max_line_bytes: int, place: Place | None = None) -> None:
         self.path, self.name, self._most = path, describe(path), max_line_bytes
@@ -50,19 +50,19 @@ class LineReader:
         self._lines: deque[Line] = deque()
         self._tail = self._head = b""
         self._unzip: Any = None
-        self._lost = 0  # bytes of a line that is too long, beyond those in the tail
+        self._lost = 0  # bytes of an over-long line that were dropped
         self.at = self.n_raw = self._n_out = 0
         self._begun = self.at_end = False
         if place is not None and place.offset:
             self._go_to(place)
 
     def place(self, offset: int) -> Place:
-        """A byte that was passed, to come back to."""
+        """A place to resume from, for a byte that was already passed."""
         n = min(_HEAD, offset)
         return Place(offset, hashlib.sha256(self._head[:n]).hexdigest(), n, self.inode)
 
     def _go_to(self, place: Place) -> None:
-        """Read up to an earlier place, or jump to it; it must be the same file up to there."""
+        """Read up to an earlier place, or seek to it; the file must be the same up to there."""
         if not self._pipe and not self._packed:
             self._head = os.pread(self._fd, _HEAD, 0)
             self.at = self._n_out = self.n_raw = os.lseek(self._fd, place.offset, os.SEEK_SET)
@@ -72,8 +72,8 @@ class LineReader:
         head = hashlib.sha256(self._head[: place.n_head]).hexdigest()
         if self._n_out < place.offset or head != place.head or self._is_short(place.offset):
             raise DataError(
-                f"{self.name} does not begin as it did when the stream was last interrupted; give the "
-                "same documents from the beginning, or another --state"
+                f"{self.name} does not begin with the same bytes as when the stream was interrupted; give "
+                "the same documents from the beginning, or another --state"
             )
         self.at = place.offset
 
@@ -89,7 +89,7 @@ class LineReader:
                 self._cut(data[len(data) - beyond :])
 
     def next(self, wait: float) -> Line | None:
-        """The next line that is whole, within so many seconds; after `at_end` there may be a `rest`."""
+        """The next complete line, within ``wait`` seconds; after `at_end` there may be a `rest`."""
         until = time.monotonic() + wait
         while not self._lines:
             data = self._bytes(max(until - time.monotonic(), 0.0))
@@ -99,7 +99,7 @@ class LineReader:
         return self._finish_line(self._lines.popleft())
 
     def rest(self) -> Line | None:
-        """What stands behind the last end of a line, when nothing more will come."""
+        """The bytes after the last line end, when no more will follow."""
         if not self._tail and not self._lost:
             return None
         line = Line(self._tail, len(self._tail) + self._lost, not self._lost)
@@ -114,7 +114,7 @@ class LineReader:
         return Line(text if whole else text[:200], line.size, whole)
 
     def _bytes(self, wait: float | None) -> bytes | None:
-        """Unpacked bytes, none for a while; None if there are none within the time. Sets `at_end`."""
+        """Decompressed bytes, possibly none; None if there are none within the time. Sets `at_end`."""
         if self._pipe and not select.select([self._fd], [], [], wait)[0]:
             return None
         raw = os.read(self._fd, _CHUNK)
@@ -122,7 +122,7 @@ class LineReader:
         if not raw:
             self.at_end = True
             if self._unzip is not None and not self._unzip.eof:
-                raise DataError(f"{self.name}: the gzip data is cut short")
+                raise DataError(f"{self.name}: the gzip data is truncated")
             return b""
         self.at_end = False
         if not self._begun:
@@ -141,7 +141,7 @@ class LineReader:
         out = b""
         try:
             while raw:
-                if self._unzip is None or self._unzip.eof:  # several files, one behind the other
+                if self._unzip is None or self._unzip.eof:  # concatenated gzip members
                     self._unzip = zlib.decompressobj(_EITHER)
                 out += self._unzip.decompress(raw)
                 raw = self._unzip.unused_data
@@ -150,7 +150,7 @@ class LineReader:
         return out
 
     def _cut(self, data: bytes) -> None:
-        """Lines that are whole go to the queue, the rest waits; of too long a line only its beginning."""
+        """Queue complete lines and keep the rest; of an over-long line only its beginning is kept."""
         *ended, rest = data.split(b"\n")
         for text in ended:
             size = len(self._tail) + len(text) + self._lost + 1
@@ -166,19 +166,19 @@ class LineReader:
             self._tail = self._tail[:200]
 
     def is_replaced(self) -> bool | None:
-        """Whether the file of this name is another one by now; None: the same, but cut short."""
+        """Whether another file has this name by now; None: the same file, but truncated."""
         if self._pipe or self._packed:
             return False
         try:
             now = os.stat(self.path)
         except FileNotFoundError:
-            return False  # moved away; its successor is still to come
+            return False  # moved; the successor does not exist yet
         if now.st_ino != self.inode:
             return True
         return None if now.st_size < self._n_out else False
 
     def lag(self) -> int | None:
-        """Bytes of the file that are still to be read."""
+        """Number of bytes left to read, or None if unknown."""
         if self._pipe or self._packed:
             return None
         return max(os.fstat(self._fd).st_size - self.at, 0)
@@ -190,5 +190,5 @@ class LineReader:
 
 
 def nap(until: float) -> None:
-    """Wait for a file to grow, not longer than that."""
+    """Sleep briefly while a file may grow, at most until the given time."""
     time.sleep(max(min(_NAP, until - time.monotonic()), 0.0))

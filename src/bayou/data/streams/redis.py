@@ -12,18 +12,18 @@ from bayou.data.streams.databases import hide_password
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
 from bayou.data.streams.retries import RetryPolicy
 
-_ACKNOWLEDGED = 1000  # at a time
+_ACKNOWLEDGED = 1000  # entries per command
 
 
 def connect(url: str) -> tuple[Any, Any]:
-    """A connection and the module that made it; it connects when it is first used."""
+    """A client and the redis module; the client connects on first use."""
     try:
         import redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
     except ImportError:
         raise DataError("Redis streams need redis: pip install 'bayou[redis]'") from None
-    # sent once more by the client itself, a read whose answer was lost would skip what it had delivered
+    # if the client itself retried a read whose reply was lost, the delivered entries would be skipped
     never = Retry(NoBackoff(), 0)
     try:
         return redis.Redis.from_url(url, socket_timeout=30.0, retry=never), redis
@@ -32,9 +32,9 @@ def connect(url: str) -> tuple[Any, Any]:
 
 
 class RedisSource(Source):
-    """Entries of a stream, in their order, for one consumer of a group.
+    """Entries of a stream, in order, for one consumer of a group.
 
-    What was delivered and not acknowledged is delivered again, and known by its id: ids only grow.
+    Entries that were delivered but not acknowledged are delivered again. Ids only grow, so they are detected.
     """
 
     unit = "entries"
@@ -47,9 +47,11 @@ class RedisSource(Source):
         self.patience = RetryPolicy()
 
     def begin(self, position: Position | None, memory: U64) -> None:
-        """Make the group, if it is new, and look first at what was delivered before."""
+        """Create the group if it is new; entries delivered before are read first."""
         self._last = str(field_of(position, "id", str)) if position else "0-0"
-        fresh = f"bayou-{uuid.uuid4().hex[:12]}"  # kept in the position: deliveries are to a name
+        fresh = (
+            f"bayou-{uuid.uuid4().hex[:12]}"  # stored in the position: deliveries belong to a name
+        )
         self._consumer = str(field_of(position, "consumer", str)) if position else fresh
         self._again = True
 
@@ -66,12 +68,12 @@ class RedisSource(Source):
             self._remark_on_others()
 
     def _remark_on_others(self) -> None:
-        """Say so where a group that is new to this stream has been given entries by another one."""
+        """Warn if the group of a new stream has already received entries in another one."""
         last = (self._about_group() or {}).get("last-delivered-id", b"0-0").decode()
         if last != "0-0":
             self.remarks(
-                f"{self.name}: the group {self._group!r} was given entries up to {last} before, and those "
-                "are not read here; a --group of its own gives a stream all of them"
+                f"{self.name}: the group {self._group!r} has already received the entries up to {last}, "
+                "which are not read here; to read all entries, give a --group of its own"
             )
 
     def _about_group(self) -> dict[str, Any] | None:
@@ -86,7 +88,7 @@ class RedisSource(Source):
         return {"id": self._last, "consumer": self._consumer}
 
     def read(self, n: int, wait: float) -> list[Item]:
-        """The next entries; with none there, wait for some."""
+        """The next entries; if there are none, wait up to ``wait`` seconds."""
 
         def ask() -> Any:
             try:
@@ -98,7 +100,7 @@ class RedisSource(Source):
                     block=None if self._again or not self._follow else max(int(1000 * wait), 1),
                 )
             except self._away:
-                self._again = True  # an answer may have been lost on its way
+                self._again = True  # the reply may have been lost
                 raise
 
         answer = self._ask(ask)
@@ -125,12 +127,12 @@ class RedisSource(Source):
         return Item(where, record, "")
 
     def lag(self) -> int | None:
-        """Entries behind the last one that was given."""
+        """Number of entries after the last one delivered."""
         lag = (self._about_group() or {}).get("lag")
         return None if lag is None else int(lag)
 
     def acknowledge(self, position: Position) -> None:
-        """Tell the group that entries up to the position are done with."""
+        """Acknowledge the entries up to the position in the group."""
 
         def acknowledge_some() -> bool:
             waiting = self._db.xpending_range(
@@ -150,7 +152,7 @@ class RedisSource(Source):
 
 
 class RedisSink:
-    """Answers as entries of a stream: an entry's id is the number of its document, its ``row`` is JSON."""
+    """Predictions as entries of a stream: the id is the number of the document, ``row`` is JSON."""
 
     def __init__(self, url: str, stream: str) -> None:
         self.name = f"{hide_password(url)}#{stream}"
@@ -159,12 +161,12 @@ class RedisSink:
         self.patience = RetryPolicy()
 
     def begin(self, position: int | None) -> None:
-        """Know answers behind a position, which will come again; without one there must be none at all."""
+        """Load the predictions after a position, to skip them later; without one there must be none."""
         there = self._ask(self._top)
         if position is None and there:
             raise DataError(
-                f"{self.name} holds answers already, up to number {there}; name another stream, or the "
-                "--state that goes with it"
+                f"{self.name} already holds predictions, up to number {there}; give another stream, or the "
+                "--state that belongs to it"
             )
         self._n = position or 0
         found = self._ask(lambda: self._db.xrange(self._stream, f"{self._n + 1}-0", "+"))
@@ -178,7 +180,7 @@ class RedisSink:
         return _number(last[0][0].decode())[0] if last else 0
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add rows; those that were written before an interruption are there already."""
+        """Add rows, except those that were written before an interruption."""
         made = {row["n"]: json.dumps(row, ensure_ascii=False).encode() for row in rows}
         ids = {row["n"]: str(row["id"]) for row in rows}
         while self._there and made and min(made) in self._there:
@@ -193,7 +195,7 @@ class RedisSink:
         self._n = rows[-1]["n"] if rows else self._n
 
     def _cut(self, n: int) -> None:
-        """Take back entries from a number on."""
+        """Delete the entries from a number on."""
         late = [id_ for id_, _ in self._db.xrange(self._stream, f"{n}-0", "+")]
         pipe = self._db.pipeline(transaction=True)
         if late:
@@ -202,7 +204,7 @@ class RedisSink:
         pipe.execute()
 
     def _add(self, made: dict[int, bytes], ids: dict[int, str]) -> None:
-        top = self._top()  # an answer to the last try may have been lost
+        top = self._top()  # the reply to the previous attempt may have been lost
         pipe = self._db.pipeline(transaction=True)
         for n, row in made.items():
             if n > top:
@@ -214,7 +216,7 @@ class RedisSink:
         return self._n
 
     def sync(self) -> None:
-        """How durable entries are is up to the server."""
+        """Nothing: durability is a setting of the server."""
 
     def close(self) -> None:
         """Disconnect."""
@@ -231,7 +233,7 @@ def _call_with_retries(
 
 
 def _entries(answer: Any) -> list[Any]:
-    """The entries in an answer, in the shape of either version of the protocol."""
+    """The entries of a reply, for both versions of the protocol."""
     if not answer:
         return []
     streams = answer.values() if isinstance(answer, dict) else [part[1] for part in answer]

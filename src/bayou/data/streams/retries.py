@@ -1,4 +1,4 @@
-"""Waiting for a server that is away for a while."""
+"""Retries for a server that is temporarily unavailable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST, _LONGEST = 0.05, 2.0
 
 
 class RetryPolicy:
-    """Tries again, less and less often, until it works, nobody waits any more or the time is up."""
+    """Retries with growing pauses until the call works, the user stops, or the time is up."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class RetryPolicy:
         self.seconds, self.stopped, self.told = seconds, stopped, told
 
     def until(self, call: Callable[[], T], errors: tuple[type[Exception], ...], name: str) -> T:
-        """What the call gives when it works."""
+        """The result of the call, retried after each of the errors."""
         begun, pause = time.monotonic(), _FIRST
         while True:
             try:
@@ -32,8 +32,8 @@ class RetryPolicy:
             except errors as error:
                 reason = str(error).strip().partition("\n")[0][:200]
                 if self.stopped() or time.monotonic() - begun > self.seconds:
-                    raise DataError(f"{name}: {reason}; begin again when it is back") from None
+                    raise DataError(f"{name}: {reason}; start again when it is available") from None
                 if pause == _FIRST:
-                    self.told(f"{name} is away: {reason}")
+                    self.told(f"{name} is unavailable: {reason}; retrying")
                 time.sleep(pause)
                 pause = min(2.0 * pause, _LONGEST)

@@ -1,4 +1,4 @@
-"""Where rows go: a file of JSON lines that can be cut back to a position."""
+"""Sinks for rows: JSON lines in a file, which can be truncated to a position, or on standard output."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from bayou.data.errors import DataError
 
 
 class Sink(Protocol):
-    """Takes rows in order; every row has its number ``n`` and an ``id``."""
+    """Receives rows in order; every row has its number ``n`` and an ``id``."""
 
     name: str
 
     def begin(self, position: int | None) -> None:
-        """Go back to a position; None: nothing was written yet."""
+        """Return to a position; None: nothing was written yet."""
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows."""
 
     def position(self) -> int:
-        """Behind the last row."""
+        """The position behind the last row."""
 
     def sync(self) -> None:
-        """Return when the rows so far survive a power cut."""
+        """Return when all rows so far would survive a power cut."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 class StandardOutput:
-    """JSON lines for whoever reads them; a position is a number of rows.
+    """JSON lines on standard output; a position is a number of rows.
 
-    What was read cannot be taken back: rows since the last checkpoint come again after an interruption, with
-    the same numbers.
+    Output cannot be withdrawn. After an interruption the rows since the last checkpoint are written again,
+    with the same numbers.
     """
 
     name = "standard output"
 
     def begin(self, position: int | None) -> None:
-        """Go on counting."""
+        """Continue the count of rows."""
         self._n = position or 0
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -54,14 +54,14 @@ class StandardOutput:
         self._n += len(rows)
 
     def position(self) -> int:
-        """Rows so far."""
+        """Number of rows so far."""
         return self._n
 
     def sync(self) -> None:
-        """They are gone already."""
+        """Nothing: `write` has flushed the rows."""
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """Nothing: standard output stays open."""
 
 
 def _line(row: dict[str, Any]) -> bytes:
@@ -69,31 +69,31 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 class JsonLines:
-    """A file of JSON lines; a position is a byte."""
+    """A file of JSON lines; a position is a byte offset."""
 
     def __init__(self, path: str) -> None:
         self.name = path
 
     def begin(self, position: int | None) -> None:
-        """Open the file and cut off what is behind the position."""
+        """Open the file and truncate it at the position."""
         self._file = open(self.name, "ab")  # noqa: SIM115 - closed by close()
         size = os.fstat(self._file.fileno()).st_size
         if position is None and size:
             self._file.close()
             raise DataError(
-                f"{self.name} holds rows already; name another file, or the --state that goes with it"
+                f"{self.name} already holds rows; give another file, or the --state that belongs to it"
             )
         self._at = position or 0
         if size < self._at:
             self._file.close()
             raise DataError(
-                f"{self.name} has {size} bytes, but {self._at} were written; bring it back, or begin anew "
-                "with another --state"
+                f"{self.name} has {size} bytes, but {self._at} were written; restore the file, or start "
+                "again with another --state"
             )
         self._file.truncate(self._at)
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add lines; readers see them at once."""
+        """Append lines and flush them."""
         for row in rows:
             line = _line(row)
             self._file.write(line)
@@ -101,11 +101,11 @@ class JsonLines:
         self._file.flush()
 
     def position(self) -> int:
-        """Bytes so far."""
+        """Number of bytes so far."""
         return self._at
 
     def sync(self) -> None:
-        """Onto the disk."""
+        """Flush the rows to the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 

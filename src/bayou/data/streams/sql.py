@@ -18,9 +18,9 @@ _POLL = 0.5
 class SqlSource(Source):
     """Rows of a table by increasing key.
 
-    A row that becomes visible after one with a larger key, as happens where several writers take numbers from
-    one sequence, is still found if its key is less than ``overlap`` below: that far is looked back, and rows
-    that were read before are known by their keys.
+    With several writers, a row can become visible after a row with a larger key. It is still found if its key
+    is less than ``overlap`` below that key: each query starts ``overlap`` keys earlier, and skips rows that
+    were read before.
     """
 
     unit = "rows"
@@ -32,31 +32,29 @@ class SqlSource(Source):
         self.patience = RetryPolicy()
 
     def begin(self, position: Position | None, memory: U64) -> None:
-        """Behind the key of a position."""
+        """Start after the key of a position."""
         self._db = connect(self._url, there=True)
         self._after = None if position is None else position.get("key")
         n = field_of(position, "n_seen", int) if position else 0
         self._seen = Recent(2 * self._overlap, memory[:n])
         keyless = self._ask(lambda: self._db.keyless(self._table, self._key))
         if keyless:
-            self.remarks(
-                f"{self.name}: rows without {self._key} are not read; there are {keyless:,}"
-            )
+            self.remarks(f"{self.name}: {keyless:,} rows have no {self._key} and are not read")
 
     def _ask(self, call: Callable[[], Any]) -> Any:
         return _call_with_retries(self._db, self.patience, self.name, call)
 
     def position(self) -> Position:
-        """The largest key so far; the time to forget keys that are too old to matter."""
+        """The largest key so far; also drops keys that are too old to matter."""
         self._seen.trim()
         return {"key": self._after, "n_seen": len(self._seen)}
 
     def memory(self, position: Position) -> U64:
-        """The keys that were read lately."""
+        """The keys that were read recently."""
         return self._seen.array(position["n_seen"])
 
     def read(self, n: int, wait: float) -> list[Item]:
-        """The next rows; with none there, wait for some."""
+        """The next rows; if there are none, wait up to ``wait`` seconds."""
         until = time.monotonic() + wait
         while True:
             items = self._page(n)
@@ -74,7 +72,7 @@ class SqlSource(Source):
         after, size = self._after, n
         if self._overlap and isinstance(after, int):
             after, size = after - self._overlap, n + self._overlap
-        # one more than is given: where a page ends, too, two rows may have the same key
+        # one row more than needed, to detect equal keys across the end of a page
         rows = self._ask(lambda: self._db.page(self._table, self._key, after, size + 1))
         items: list[Item] = []
         for key, row in zip(self._keys(rows), rows, strict=True):
@@ -82,7 +80,7 @@ class SqlSource(Source):
                 break
             if self._overlap and not self._seen.is_new(key):
                 continue
-            # rows come in the order of the database, which for text need not be that of Python
+            # rows are in the order of the database, which can differ from Python's for text
             late = self._overlap and isinstance(self._after, int) and isinstance(key, int)
             self._after = max(self._after, key) if late else key
             items.append(Item(f"{self.name}, {self._key} {key}", row, ""))
@@ -90,14 +88,14 @@ class SqlSource(Source):
         return items
 
     def _check_apart(self, items: Sequence[Item]) -> None:
-        """No row may hide behind the end of a page: to a database 'a' and 'A' may be the same."""
+        """Check that the page does not end between rows with equal keys: 'a' and 'A' may be equal."""
         if items and isinstance(self._after, str):
             alike = self._ask(lambda: self._db.alike(self._table, self._key, self._after))
             if alike > 1:
                 raise DataError(self._same(self._after))
 
     def _keys(self, rows: Sequence[Row]) -> list[Any]:
-        """The keys of rows, in which a place can be told from every other."""
+        """The keys of rows, checked to be distinct whole numbers or text."""
         keys: list[Any] = []
         for row in rows:
             if self._key not in row:
@@ -105,8 +103,8 @@ class SqlSource(Source):
             key = row[self._key]
             if type(key) not in (int, str):
                 raise DataError(
-                    f"{self.name}: keys must be whole numbers or text, got {key!r:.80}; name another column "
-                    "with --key"
+                    f"{self.name}: keys must be whole numbers or text, got {key!r:.80}; choose another "
+                    "column with --key"
                 )
             if keys and key == keys[-1]:
                 raise DataError(self._same(key))
@@ -115,12 +113,12 @@ class SqlSource(Source):
 
     def _same(self, key: Any) -> str:
         return (
-            f"{self.name}: two rows have the {self._key} {key!r:.80}, or ones taken for the same, and a "
-            "position between them could not be told; name a column with --key whose values all differ"
+            f"{self.name}: two rows have the {self._key} {key!r:.80}, or keys that compare as equal, so a "
+            "position between them would be ambiguous; choose a column of distinct values with --key"
         )
 
     def lag(self) -> int | None:
-        """Rows that are still to be read."""
+        """Number of rows left to read."""
         return int(self._ask(lambda: self._db.count(self._table, self._key, self._after)))
 
     def close(self) -> None:
@@ -129,7 +127,7 @@ class SqlSource(Source):
 
 
 class SqlSink:
-    """Answers in a table: number, id, the first answers as columns, and all of them as JSON."""
+    """Predictions in a table: number, id, the main values as columns, and the whole row as JSON."""
 
     def __init__(self, url: str, table: str) -> None:
         self.name = f"{hide_password(url)}#{table}"
@@ -137,14 +135,14 @@ class SqlSink:
         self.patience = RetryPolicy()
 
     def begin(self, position: int | None) -> None:
-        """Forget answers behind a position; without one there must be none at all."""
+        """Delete the predictions after a position; without one there must be none."""
         self._db = connect(self._url)
         self._ask(lambda: self._db.create(self._table))
         there = self._ask(lambda: self._db.last(self._table))
         if position is None and there:
             raise DataError(
-                f"{self.name} holds answers already, up to number {there}; name another table, or the "
-                "--state that goes with it"
+                f"{self.name} already holds predictions, up to number {there}; give another table, or the "
+                "--state that belongs to it"
             )
         self._n = position or 0
         self._ask(lambda: self._db.replace(self._table, self._n + 1, []))
@@ -153,7 +151,7 @@ class SqlSink:
         return _call_with_retries(self._db, self.patience, self.name, call)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Add rows; ``n`` of each is its number, one more than that of the row before."""
+        """Add rows; their numbers ``n`` are consecutive."""
         made = [_flat(row) for row in rows]
         if made:
             self._ask(lambda: self._db.replace(self._table, made[0]["n"], made))
@@ -164,7 +162,7 @@ class SqlSink:
         return self._n
 
     def sync(self) -> None:
-        """Rows are there for good since their transaction was."""
+        """Nothing: the transaction has made the rows durable."""
 
     def close(self) -> None:
         """Disconnect."""

@@ -1,4 +1,4 @@
-"""Lines of CSV or TSV as rows, one line at a time."""
+"""Rows of CSV or TSV, one line at a time."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 
 class RowReader:
-    """Lines of CSV or TSV become rows; the first one names the columns."""
+    """Combines lines of CSV or TSV into rows; the first row names the columns."""
 
     def __init__(self, tabs: bool, columns: list[str] | None, delimiter: str) -> None:
         self.columns, self.delimiter, self._tabs = columns, delimiter, tabs
-        self._begun: list[str] = []  # lines of a row with a quoted end of line in it
-        self.n_begun = 0  # characters in them
+        self._begun: list[str] = []  # lines of a row with a quoted line end
+        self.n_begun = 0  # number of characters in them
 
     def add(self, text: str) -> list[str] | None:
-        """The row that this line completes; after an error the lines of its row are still there to `drop`."""
+        """The row that this line completes, if any; after an error, `drop` returns the lines of its row."""
         if not self._begun and not text.strip(" "):
             return None
         if self.columns is None and not self._begun:
             semicolons = ";" in text and "," not in text
             self.delimiter = "\t" if self._tabs else ";" if semicolons else ","
-        # a line that begins within quotes is read as one that begins with a quote
+        # a line that starts inside quotes is parsed as if it began with a quote
         line = f'"{text}' if self._begun else text
         several = bool(self._begun)
         self._begun.append(text)
@@ -34,8 +34,8 @@ class RowReader:
         return self._parse(lines) if several else row
 
     def _parse(self, lines: list[str]) -> list[str] | None:
-        """The row in these lines; None if the parser asks for more of them."""
-        # a limit belongs to the module as a whole, so it is only ever raised
+        """The row in these lines; None if it is incomplete."""
+        # the limit is global to the csv module, so it is only ever raised
         csv.field_size_limit(max(csv.field_size_limit(), self.n_begun + 1))
         wants_more = False
 
@@ -53,6 +53,6 @@ class RowReader:
             raise
 
     def drop(self) -> str:
-        """Forget what there is of a row that is not complete; gives it."""
+        """Discard an incomplete row and return it."""
         begun, self._begun, self.n_begun = "\n".join(self._begun), [], 0
         return begun

@@ -23,16 +23,16 @@ class BirthBatch(NamedTuple):
     """The state of the chain over one mini-batch; changed in place."""
 
     tokens: Tokens  # terms by their number within the batch
-    z: NDArray[np.int32]  # slot of every token, -1 before it is seated
+    z: NDArray[np.int32]  # slot of each token, -1 before its first draw
     kind: NDArray[np.int8]  # what every slot holds
-    died: NDArray[np.bool_]  # slots whose newborn topic died since this was last looked at
-    share: F64  # g, the rest last
+    died: NDArray[np.bool_]  # slots whose new topic died since the last sweep that was kept
+    share: F64  # g, with the share of all unseen topics last
     counts: F64  # c_vk, the batch's terms x slots
     totals: F64  # c_k
 
 
 class BatchPrior(NamedTuple):
-    """The posterior so far, which the batch is read under."""
+    """The posterior before the batch."""
 
     counts: F64  # n_vk, the batch's terms x slots
     totals: F64
@@ -42,7 +42,7 @@ class BatchPrior(NamedTuple):
 
 
 def begin(tokens: Tokens, n_local: int, known: BatchPrior, named: NDArray[np.bool_]) -> BirthBatch:
-    """No token seated, shares at their expectation; ``named`` are the slots that hold a topic."""
+    """No token has a topic, shares at their expectation; ``named`` marks the slots that hold a topic."""
     n_slots = len(known.tables)
     share = np.append(np.where(named, known.tables, 0.0), known.gamma)
     return BirthBatch(
@@ -76,12 +76,12 @@ def step(
     rates: tuple[float, float],
     each: Each,
 ) -> tuple[StreamCounts, F64]:
-    """Chain over the batch, then the blend; gives the batch's expected tables too.
+    """Chain over the batch, then the blend; also returns the batch's expected tables.
 
-    ``root`` = (M_k, which slots hold a topic, b0), ``p.alpha`` has one entry, b1; ``rates`` = (rho, rho *
-    gain), what is lost of the old and what a count of the batch is worth: where nothing is known yet, (0,
-    gain). Counts of a newborn topic that died before the last kept sweep are dropped with it: its slot may
-    have been taken by another since.
+    ``root`` = (M_k, which slots hold a topic, b0). ``p.alpha`` has one entry, b1. ``rates`` = (rho, rho *
+    gain): the fraction that old counts lose, and the weight of a count of the batch; (0, gain) before the
+    first topic. Counts of a new topic that died before the last kept sweep are dropped, because another topic
+    may have taken its slot.
     """
     (tables, named, gamma), (rho, worth) = root, rates
     index = index_tokens(tokens, len(g.raw))

@@ -1,4 +1,4 @@
-"""A chain over documents, their tables and topics: its start, its sweeps, and room for topics to come."""
+"""A chain over documents, their tables and topics: its start, its sweeps, and slots for new topics."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ from bayou.kernels.rng import ROOT, key
 U8 = NDArray[np.uint8]
 
 SAMPLERS = ("alias", "tables", "direct")
-MOST_TOKENS = 65_536  # of a document: Stirling ratios are tabulated up to its length
-_LEAST_COLUMNS = 64  # tables of one topic in a document up to which they are at least
-_MOST_CELLS = (
-    1 << 22
-)  # and up to the tables there are while these are not more; beyond, worked out each time
-_LEAST_STOCK, _MOST_STOCK = 8, 4096  # draws that are kept for a term
+MOST_TOKENS = 65_536  # per document: Stirling ratios are tabulated up to the longest document
+_LEAST_COLUMNS = 64  # least number of tables per topic and document in the table of Stirling ratios
+_MOST_CELLS = 1 << 22  # largest size of that table; ratios beyond it are computed when needed
+_LEAST_STOCK, _MOST_STOCK = 8, 4096  # number of stored draws per term
 
 
 class FranchiseData(NamedTuple):
@@ -47,27 +45,27 @@ class FranchisePrior(NamedTuple):
 
 
 class FranchiseCounts(NamedTuple):
-    """What all documents share; a topic lives in a slot, and arrays have one number a slot."""
+    """Counts that all documents share. A topic occupies a slot; arrays have one number per slot."""
 
     term_topic: F32  # n_vk (terms x slots)
     topic: F64  # n_k
     tables: I64  # M_k
-    ids: I64  # a number for each topic that no other topic ever had; -1 where the slot is free
-    sizes: I64  # tables in all, topics, and the number of the next topic to be born
+    ids: I64  # permanent id of the topic; -1 if the slot is free
+    sizes: I64  # number of tables, number of topics, next id
 
 
 class DrawStore(NamedTuple):
-    """Draws kept for each term from what its topics were in an empty document when they were weighed."""
+    """Stored draws per term, from the weights that its topics had in an empty document at that time."""
 
     stale: F32  # weights at that time (terms x slots)
     total: F64  # their sum
-    drawn: U16  # slots drawn from them, those of term v from starts[v] on
+    drawn: U16  # slots drawn from them; draws of term v start at starts[v]
     starts: I64
-    used: I64  # how many of them have been used; all of them: draw anew before the next
+    used: I64  # number of used draws; if all are used, new draws are stored
 
 
 class FranchiseChain(NamedTuple):
-    """Where a chain is: topic and table of every token, and all counts."""
+    """The state of a chain: topic and table of each token, and all counts."""
 
     z: U16
     heads: U8  # the tokens that opened a table, n_jk of which m_jk
@@ -88,13 +86,13 @@ def make_corpus(
 
 
 def stirling(chain: FranchiseChain, corpus: FranchiseData, discount: float) -> tuple[F64, F64]:
-    """Stirling ratios and factors for documents as long as these, and for more tables than there are now."""
+    """Stirling ratios and factors for these document lengths, and for more tables than there are now."""
     longest = int(corpus.lengths.max(initial=1))
     most = franchise.most_tables(
         chain.z, chain.heads, corpus.tokens.indptr, len(chain.counts.topic)
     )
     wanted = min(max(_LEAST_COLUMNS, 3 * most // 2), longest)
-    wanted = 1 << (wanted - 1).bit_length()  # grown a few times only
+    wanted = 1 << (wanted - 1).bit_length()  # a power of two, so that it rarely grows
     wanted = min(wanted, max(_LEAST_COLUMNS, _MOST_CELLS // longest))
     return tables.ratios(longest, wanted, discount), tables.factors(longest, wanted, discount)
 
@@ -102,7 +100,7 @@ def stirling(chain: FranchiseChain, corpus: FranchiseData, discount: float) -> t
 def start(
     corpus: FranchiseData, n_topics: int, prior: FranchisePrior, seed: int, given: U16 | None = None
 ) -> FranchiseChain:
-    """Tokens at given topics or anywhere among ``n_topics``, tables under a root that has all alike."""
+    """Tokens at given topics or random ones of ``n_topics``; tables under a uniform root."""
     z = np.empty(len(corpus.tokens.terms), np.uint16) if given is None else given
     if given is None:
         indptr = corpus.tokens.indptr
@@ -122,12 +120,12 @@ def start(
 
 
 def _roomy(n_topics: int) -> int:
-    """Slots for so many topics and some to be born, a multiple of eight."""
+    """Number of slots for ``n_topics`` topics and some births, a multiple of eight."""
     return min((n_topics + max(8, n_topics // 8) + 7) // 8 * 8, 65_536)
 
 
 def _empty_store(corpus: FranchiseData, n_slots: int) -> DrawStore:
-    """No draws kept yet: all of none are used up."""
+    """A store in which all draws are used."""
     room = np.diff(corpus.starts)
     n_terms = len(room) if corpus.starts[-1] else 0
     return DrawStore(
@@ -137,9 +135,9 @@ def _empty_store(corpus: FranchiseData, n_slots: int) -> DrawStore:
 
 
 def with_room(chain: FranchiseChain, corpus: FranchiseData) -> tuple[FranchiseChain, I64]:
-    """The chain with slots enough for births and not too many empty ones; and the old slot of each new one.
+    """The chain with free slots for births, but not too many; and the old slot of each slot, or -1.
 
-    A new slot that had no old one says -1. Kept draws are dropped when slots move.
+    Stored draws are dropped when slots move.
     """
     topic = chain.counts.topic
     live = np.flatnonzero(topic > 0)
@@ -148,7 +146,7 @@ def with_room(chain: FranchiseChain, corpus: FranchiseData) -> tuple[FranchiseCh
     if n_free > 0 and n_slots <= 2 * wanted:
         return chain, np.arange(n_slots)
     if len(live) >= 65_535:
-        raise ValueError("more than 65,535 topics: give a larger beta, or less concentration")
+        raise ValueError("more than 65,535 topics; give a larger beta or smaller concentrations")
     old = np.full(wanted, -1, np.int64)
     old[: len(live)] = live
     to = np.zeros(n_slots, np.uint16)
@@ -161,7 +159,7 @@ def with_room(chain: FranchiseChain, corpus: FranchiseData) -> tuple[FranchiseCh
 
 
 def move_slots(array: Any, old: I64, empty: int = 0) -> Any:
-    """The last axis of an array by its old places; ``empty`` where there was none."""
+    """The last axis of an array by old slots; ``empty`` if there is none."""
     out = np.asarray(array[..., np.maximum(old, 0)])
     out[..., old < 0] = empty
     return out
@@ -175,10 +173,10 @@ def sweep_tables(
     seed: int,
     step: int,
 ) -> tuple[FranchiseChain, I64]:
-    """Topic and table of every token, given those of all others; slots are added as they are wanted.
+    """Draw topic and table of each token given all others; slots are added when they are needed.
 
-    ``how`` is the number of proposals a token (0: all topics are weighed), and whether what they are drawn
-    from is renewed as it is used up. With weights that stay, a sweep leaves the posterior exactly as it is.
+    ``how`` is the number of proposals per token (0: all topics are weighed), and whether stored draws are
+    renewed when they are used up. Without renewal a sweep leaves the posterior exactly invariant.
     """
     old, at, ratios = np.arange(len(chain.counts.topic)), 0, stirling(chain, corpus, prior.discount)
     while True:
@@ -200,7 +198,7 @@ def sweep_direct(
     seed: int,
     step: int,
 ) -> tuple[FranchiseChain, F64, I64]:
-    """Topics given the root's probabilities; gives those after births and deaths too, without tables."""
+    """Draw topics given the root; also returns the root after births and deaths. Tables are not drawn."""
     old, at = np.arange(len(chain.counts.topic)), 0
     while True:
         chain, new = with_room(chain, corpus)
@@ -213,7 +211,7 @@ def sweep_direct(
 
 
 def draw_root(chain: FranchiseChain, prior: FranchisePrior, seed: int, step: int) -> F64:
-    """g ~ Dir(M_1 .. M_K, b0): a probability for every slot and, last, for all topics that are not there."""
+    """g ~ Dir(M_1 .. M_K, b0): a probability per slot and, last, that of all unseen topics."""
     out = np.empty(len(chain.counts.topic) + 1)
     stream = np.array([key(seed, ROOT, step, 1)], np.uint64)
     draw.draw_dirichlet_into(out, stream, np.append(chain.counts.tables, prior.gamma))
@@ -229,7 +227,7 @@ def move_topics(
     seed: int,
     step: int,
 ) -> I64:
-    """Split topics and merge them, in place, the root too; gives how many splits and merges were made."""
+    """Split and merge topics in place, with the root; returns the numbers of splits and merges."""
     done: I64 = split_merge.split_merge(
         chain.z, tuple(corpus.tokens), tuple(chain.counts), root, tuple(prior), n_moves, seed, step
     )
@@ -244,7 +242,7 @@ def seat(
     seed: int,
     step: int,
 ) -> None:
-    """Tables of all documents given topics and root, in place."""
+    """Draw the tables of all documents given topics and root, in place."""
     mass = prior.alpha * root[: len(chain.counts.topic)]
     franchise.seat(
         chain.heads, chain.counts.tables, chain.z, corpus.tokens.indptr, mass, seed, step
@@ -260,7 +258,7 @@ def draw_concentrations(
     seed: int,
     step: int,
 ) -> FranchisePrior:
-    """b1 and b0 from their conditionals under Gamma(1, 1) priors, those of them that are learned."""
+    """Draw b1 and b0 from their conditionals under Gamma(1, 1) priors; ``which`` are learned."""
     alpha, gamma = prior.alpha, prior.gamma
     weak, a = concentration.Gamma(), prior.discount
     if which[0]:
@@ -278,7 +276,7 @@ def draw_concentrations(
 
 
 def mass_of(counts: FranchiseCounts, prior: FranchisePrior) -> F64:
-    """b1 E[g_k] of every slot: the weight of its topic in a document that has none of it."""
+    """b1 E[g_k] per slot: the weight of its topic in a document without tokens of it."""
     live = counts.topic > 0
     n_tables = counts.sizes[franchise.ALL]
     share = (counts.tables - prior.discount) / (n_tables + prior.gamma)

@@ -1,10 +1,10 @@
-"""Topics of tokens to begin a chain with that is to find the number of its topics.
+"""Initial topics of the tokens of an HDP chain.
 
-Under a small concentration a document keeps to the few topics it happens to begin with, and what topics are
-is settled before they were compared. So first come sweeps of the O(1) sampler of LDA under one that is far
-too wide, half the length of a document, and comes down to a sixteenth. They start from one document a topic
-where there are several for each, and from anywhere where there are not: a topic that began as one of its two
-documents stays that one.
+Under a small concentration a document keeps the few topics it starts with, and topics would be fixed before
+they were compared. So the chain starts from sweeps of the O(1) sampler of LDA. Their concentration falls from
+half the length of a document, far too wide, to a sixteenth. If there are several documents per topic, each
+topic starts from one document. Otherwise the start is random, because a topic that starts as one of its two
+documents would stay that document.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bayou.inference.lda.arrays import U16, Each
 from bayou.inference.lda.documents import Pairs, Tokens
 
 N_SWEEPS = 60
-WIDE, NARROW = 2.0, 16.0  # length of a document over the concentration, at first and at last
-SEVERAL = 8  # documents a topic
+WIDE, NARROW = 2.0, 16.0  # length of a document over the first and the last concentration
+SEVERAL = 8  # documents per topic
 
 
 def draw_initial_topics(
     pairs: Pairs, tokens: Tokens, n_terms: int, n_topics: int, beta: float, seed: int, each: Each
 ) -> U16:
-    """A topic for every token."""
+    """A topic for each token."""
     chain = sampler.make_chain(tokens, n_terms, seed)
     length = mean_length(tokens)
     widths = np.maximum(length / np.geomspace(WIDE, NARROW, N_SWEEPS), 1.0)
@@ -41,5 +41,5 @@ def draw_initial_topics(
 
 
 def mean_length(tokens: Tokens) -> float:
-    """Tokens a document, of the documents that have any."""
+    """Mean number of tokens of the documents that have any."""
     return len(tokens.terms) / max(int((np.diff(tokens.indptr) > 0).sum()), 1)

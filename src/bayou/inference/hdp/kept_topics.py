@@ -54,7 +54,7 @@ def fields_of(kept: KeptTopics) -> dict[str, Any]:
     return {"kept": counts, "kept_mass": mass, "times": times, "n_kept": n_kept}
 
 
-def kept_of(state: Any) -> KeptTopics:
+def sums_of(state: Any) -> KeptTopics:
     """The inverse of `fields_of`."""
     return KeptTopics(state.kept, state.kept_mass, state.times, state.n_kept)
 

@@ -1,4 +1,4 @@
-"""Tables of a franchise of restaurants (documents): Stirling ratios that models share, and table counts."""
+"""Tables of a franchise of restaurants (documents): shared Stirling ratios, and table counts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _shared_factors: dict[float, F64] = {}
 
 
 def ratios(n: int, m: int, discount: float = 0.0) -> F64:
-    """V^n_m = S^n_m / S^n_{m-1} up to n customers and m tables at least; shared and read-only.
+    """V^n_m = S^n_m / S^n_{m-1} up to at least n customers and m tables; shared and read-only.
 
-    The ratios depend on the discount alone. They are grown when asked for more than there is, under a
-    lock, and published as a new array: whoever holds an older one keeps it. Numbers do not depend on
-    how an array has grown.
+    The ratios depend on the discount only. A larger request makes a larger array, under a lock; earlier
+    arrays stay valid. The numbers do not depend on how an array has grown.
     """
     have = _shared.get(discount)
     if have is not None and have.shape[0] > n and have.shape[1] > m:
@@ -39,7 +38,7 @@ def ratios(n: int, m: int, discount: float = 0.0) -> F64:
 
 
 def factors(n: int, m: int, discount: float = 0.0) -> F64:
-    """What the next customer weighs (`kernels.hdp.tables.fill_factors`), shared and grown like `ratios`."""
+    """Weights of the next customer (`kernels.hdp.tables.fill_factors`), shared and grown like `ratios`."""
     have = _shared_factors.get(discount)
     if have is not None and have.shape[0] > n and have.shape[1] > m:
         return have
@@ -54,7 +53,7 @@ def factors(n: int, m: int, discount: float = 0.0) -> F64:
 
 
 def _roomy(size: int) -> int:
-    """The next power of two above a size, so that arrays are grown a few times only."""
+    """The next power of two above a size, so that arrays rarely grow."""
     return 1 << max(int(size) + 1, 4).bit_length()
 
 

@@ -1,7 +1,7 @@
-"""Labelled LDA: which labels a document may use, and the expected counts of terms in labels.
+"""Labelled LDA: the labels that a document may use, and the counts of terms in labels.
 
-Only pairs of a term and a label that meet in some document have a cell, so memory follows the data and not
-labels times terms, and a sweep touches a document's own labels alone.
+Only (term, label) pairs that occur together in some document have a cell. So memory grows with the data, not
+with labels times terms, and a sweep reads the labels of a document only.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bayou.inference.lda.arrays import F32, F64, I32, I64, Each
 from bayou.inference.lda.documents import PairIndex, Pairs
 from bayou.kernels.labels import sweep as label_sweep
 
-CELL_COST = 4.0  # nanoseconds that a label of a pair takes, about
+CELL_COST = 4.0  # approximate nanoseconds per label of a pair
 
 
 class LabelPrior(NamedTuple):
-    """Priors of a labelled model, in the order kernels take them."""
+    """Priors of a label model, in the order in which kernels take them."""
 
     beta: F64  # of a term in each label
     vbeta: F64  # V beta, or the mass of given terms' prior
@@ -35,27 +35,27 @@ class LabelData(NamedTuple):
     """Documents that have labels, as kernels read them."""
 
     pairs: Pairs
-    docs: I64  # which documents of the corpus they are
+    docs: I64  # their rows in the corpus
     token_ptr: I64
     label_ptr: I64
     label_ids: I32
-    first: I64  # where a document begins in slots
+    first: I64  # start of each document in slots
     slots: I32
     by_term: PairIndex
     cell_ptr: I64  # cells by term
     cell_labels: I32
-    start: F32  # what cells hold without any token
+    start: F32  # cells without any token
     n_labels: int
     times: I64  # counts of pairs as whole numbers
 
     @property
     def whole(self) -> tuple[NDArray[np.generic], ...]:
-        """What samplers take: counts of pairs as whole numbers."""
+        """Arguments of samplers, with whole counts of pairs."""
         return self._with(self.times)
 
     @property
     def soft(self) -> tuple[NDArray[np.generic], ...]:
-        """What expected counts take."""
+        """Arguments of CVB0, with any counts of pairs."""
         return self._with(self.pairs.counts)
 
     def _with(self, times: NDArray[np.generic]) -> tuple[NDArray[np.generic], ...]:
@@ -76,9 +76,9 @@ class LabelData(NamedTuple):
 
 
 def allowed_labels(indicator: csr_array, known: NDArray[np.bool_], n_free: int) -> csr_array:
-    """The labels each document may use: its own and the free topics; where nothing is known, all of them.
+    """The labels each document may use: its own and the free topics; all of them if none is known.
 
-    Without free topics a document of which nothing is known, or that has no label, has nothing to learn from.
+    Without free topics, a document without a label uses nothing.
     """
     n_docs, n_labels = indicator.shape
     n_all = n_labels + n_free
@@ -99,12 +99,12 @@ def allowed_labels(indicator: csr_array, known: NDArray[np.bool_], n_free: int) 
 
 
 def own_labels(indicator: csr_array) -> csr_array:
-    """The labels of each document and nothing else."""
+    """The labels of each document, without free topics."""
     return allowed_labels(indicator, np.ones(indicator.shape[0], bool), 0)
 
 
 def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None) -> LabelData:
-    """Lay out the documents that have labels; ``given`` (terms, labels) is what cells hold from the start."""
+    """Lay out the documents that have labels; ``given`` (terms, labels) holds the first values of cells."""
     docs = np.flatnonzero(np.diff(labels.indptr) > 0)
     pairs = documents.select(documents.pairs_of(counts), docs)
     mine = csr_array(labels[docs])
@@ -140,7 +140,7 @@ def prepare(counts: csr_array, labels: csr_array, given: csr_array | None = None
 
 
 def _join_cells(pattern: csr_array, given: csr_array) -> csr_array:
-    """Cells of both, with the values of ``given``; cells of zero stay."""
+    """The cells of both, with the values of ``given``; zeros keep their cells."""
     coo, more = pattern.tocoo(), given.tocoo()
     n = pattern.shape[1]
     at = np.concatenate([more.row * np.int64(n) + more.col, coo.row * np.int64(n) + coo.col])
@@ -151,16 +151,16 @@ def _join_cells(pattern: csr_array, given: csr_array) -> csr_array:
 
 
 class LabelChain(NamedTuple):
-    """Where the sampler of one chain is."""
+    """The state and counts of one Gibbs sampler."""
 
     z: I32  # place of each token's label among the labels of its document
-    kept: F32  # sum of expected counts of the sweeps that are kept
+    kept: F32  # sum of expected counts over kept sweeps
     cells: F32  # n_vy
     totals: F64  # n_y
 
 
 def start_chain(data: LabelData, seed: int) -> I32:
-    """Labels at random, of every token its place among the labels of the document."""
+    """Labels of tokens at random, as places among the labels of the document."""
     z = np.zeros(int(data.token_ptr[-1]), np.int32)
     label_sweep.start_labels(z, data.whole, seed)
     return z
@@ -177,7 +177,7 @@ def chain_counts(z: I32, kept: F32, data: LabelData, prior: LabelPrior) -> Label
 def draw(
     chain: LabelChain, data: LabelData, prior: LabelPrior, seed: int, sweep: int, keep: bool
 ) -> None:
-    """One Gibbs sweep, in place; a sweep that is kept adds to the expected counts."""
+    """One Gibbs sweep, in place; a kept sweep adds to the expected counts."""
     kept = chain.kept if keep else chain.kept[:0]
     label_sweep.gibbs_labels(
         chain.z, data.whole, chain.cells, chain.totals, tuple(prior), kept, seed, sweep
@@ -185,7 +185,7 @@ def draw(
 
 
 class SoftAssignments(NamedTuple):
-    """Where CVB0 is: it has no chance in it."""
+    """The state and counts of CVB0, which uses no random numbers."""
 
     share: F32  # gamma of each (pair, label of the document)
     cells: F32
@@ -193,7 +193,7 @@ class SoftAssignments(NamedTuple):
 
 
 def start_soft(data: LabelData, n_labels: int, seed: int, each: Each) -> F32:
-    """Every label of a document equally likely for its tokens, free topics nearly so."""
+    """The labels of a document equally likely for its tokens, free topics nearly so."""
     share = np.empty(int(data.first[-1]), np.float32)
 
     def work(lo: int, hi: int) -> None:
@@ -211,7 +211,7 @@ def soft_counts(share: F32, data: LabelData, prior: LabelPrior, each: Each) -> S
 
 
 def step_soft(soft: SoftAssignments, data: LabelData, prior: LabelPrior, each: Each) -> float:
-    """One step of CVB0, in place; gives the share of a token's probability that moved, on average."""
+    """One step of CVB0, in place; gives the mean probability per token that moved."""
     before, docs = soft.share.copy(), data.soft
 
     def work(lo: int, hi: int) -> None:

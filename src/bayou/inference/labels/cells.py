@@ -204,16 +204,19 @@ def select_terms(cells: Cells, terms: I64) -> Cells:
     """The cells of some terms; the others have none."""
     size = np.zeros(len(cells.ptr) - 1, np.int64)
     size[terms] = np.diff(cells.ptr)[terms]
-    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    take = np.repeat(cells.ptr[:-1] - ptr[:-1], size) + np.arange(ptr[-1])
-    return Cells(ptr, cells.labels[take], cells.raw[take])
+    return _take(cells, cells.ptr[:-1], size)
 
 
 def move_terms(cells: Cells, keep: I64, n_new: int) -> Cells:
     """The cells of terms ``keep`` in that order, then ``n_new`` terms without counts."""
-    size = np.concatenate([np.diff(cells.ptr)[keep], np.zeros(n_new, np.int64)])
+    none = np.zeros(n_new, np.int64)
+    size = np.concatenate([np.diff(cells.ptr)[keep], none])
+    return _take(cells, np.concatenate([cells.ptr[keep], none]), size)
+
+
+def _take(cells: Cells, begin: I64, size: I64) -> Cells:
+    """Rows of cells that start at ``begin`` and have ``size`` entries."""
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    begin = np.concatenate([cells.ptr[keep], np.zeros(n_new, np.int64)])
     take = np.repeat(begin - ptr[:-1], size) + np.arange(ptr[-1])
     return Cells(ptr, cells.labels[take], cells.raw[take])
 

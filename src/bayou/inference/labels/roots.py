@@ -1,4 +1,4 @@
-"""Roots of hierarchical Dirichlet processes with finitely many dishes, and their concentrations."""
+"""Roots of hierarchical Dirichlet processes with a finite number of dishes, and their concentrations."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Level(NamedTuple):
 
     @property
     def mass(self) -> F64:
-        """b1 g: how many tokens each dish is worth before any has come."""
+        """b1 g: prior tokens of each dish."""
         return np.asarray(self.below * self.root, np.float64)
 
 
 def start(n_dishes: int, below: float | None, above: float | None) -> Level:
-    """An even root; concentrations that are learned (None) begin at their prior's mean."""
+    """An even root; concentrations that are learned (None) start at the mean of their prior."""
     mean = PRIOR.shape / PRIOR.rate
     return Level(
         np.full(n_dishes, 1.0 / n_dishes),
@@ -42,17 +42,17 @@ def redraw_level(
     level: Level, tables: I64, per_place: I64, sizes: I64, learn: tuple[bool, bool], seed: int,
     sweep: int,
 ) -> Level:  # fmt: skip
-    """Root and concentrations given the tables of all restaurants.
+    """Draw root and concentrations given the tables of all restaurants.
 
-    ``tables`` are those of each dish, ``per_place`` of each restaurant, which has ``sizes`` tokens; ``learn``
-    says which of the two concentrations, below and above, are drawn.
+    ``tables`` counts the tables of each dish, ``per_place`` those of each restaurant, which has ``sizes``
+    tokens. ``learn``: whether the concentrations below and above are drawn.
     """
     above, below = level.above, level.below
     if learn[1]:
         above = concentration.draw_finite_root(above, tables, prior=PRIOR, seed=seed, sweep=sweep)
     root = np.empty(len(tables))
     stacked.draw_root_into(root, tables, above, seed, sweep)
-    root = np.maximum(root, 1e-300)  # a draw may be below the smallest number
+    root = np.maximum(root, 1e-300)  # a draw may underflow
     if learn[0]:
         below = concentration.draw_document(
             below, sizes, per_place, prior=PRIOR, seed=seed, sweep=sweep

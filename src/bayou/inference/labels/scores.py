@@ -1,13 +1,13 @@
-"""Labels of new documents under a frozen model: priors from topics over labels, then what the words say.
+"""Labels of new documents under fixed counts: a prior from topics over labels, then the words.
 
 With phi (terms of labels) and phi' (labels of topics) fixed, the labels of tokens are summed out exactly:
 psi_vk = sum_y phi_vy phi'_ky is the probability of a term in a topic over labels, and inferring a document's
-topics is plain LDA under psi. Those say which labels to expect, pi_dy = sum_k theta_dk phi'_ky, and then
+topics is plain LDA under psi. Topics give a prior of labels, pi_dy = sum_k theta_dk phi'_ky, and then
 
     tokens (S1)     S_dy = mean over tokens of phi_vy pi_dy / sum_j phi_vj pi_dj
     document (S2)   labelled LDA of the document with the prior (strength) pi_d
 
-Rows sum to one, so that documents compare. Terms that no label has met say nothing and are left out.
+Rows sum to one, so documents are comparable. Terms without counts in any label are left out.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from bayou.inference.lda.documents import Pairs
 from bayou.kernels.labels import scores as label_scores
 from bayou.results.label_posterior import LabelPosterior
 
-STEPS = 10  # of labelled LDA on a document; more change next to nothing
-LABEL_COST = 30.0  # nanoseconds that the labels of a pair take, about
+STEPS = 10  # of labelled LDA on a document; more hardly change scores
+LABEL_COST = 30.0  # approximate nanoseconds for the labels of a pair
 
 
 class LabelScores(NamedTuple):
-    """What documents are found to be about."""
+    """Scores of documents, and the prior they were inferred with."""
 
     scores: F64  # documents x columns; rows sum to one
-    prior: F64  # pi, documents x columns, or one row for all documents
+    prior: F64  # pi: documents x columns, or one row for all documents
 
 
 def pairs_with_labels(counts: csr_array, post: LabelPosterior) -> Pairs:
-    """Pairs of the terms that some label has met."""
+    """Pairs of the terms that have counts in some label."""
     pairs = documents.pairs_of(counts)
     keep = np.diff(post.term_label.indptr)[pairs.terms] > 0
     ends = np.concatenate([[0], np.cumsum(keep)])
@@ -43,12 +43,12 @@ def pairs_with_labels(counts: csr_array, post: LabelPosterior) -> Pairs:
 
 
 def member_topics(post: LabelPosterior, member: int, pairs: Pairs, each: Each) -> arrays.F32:
-    """Expected tokens of each topic over labels in documents (documents x topics), by one chain."""
+    """Expected tokens of each topic over labels in documents (documents x topics), in one chain."""
     return fold_in.expected_counts(post.topics[member], post.alpha_of(member), pairs, each)
 
 
 def label_priors(post: LabelPosterior, pairs: Pairs, each: Each) -> F64:
-    """pi: what to expect of each document's labels, the mean of all chains; one row where there are none."""
+    """pi: prior of each document's labels, the mean of all chains; one row without topics over labels."""
     if not post.n_topics:
         return np.asarray(post.alpha / post.alpha.sum(), np.float64)[None]
     out = np.zeros((pairs.n_docs, post.n_columns))
@@ -90,19 +90,19 @@ def infer(post: LabelPosterior, pairs: Pairs, each: Each) -> LabelScores:
 
 
 def _kernel_arrays(post: LabelPosterior) -> tuple[tuple[Any, ...], Any]:
-    """The terms of labels as kernels take them; read-only arrays are copied, not compiled for anew."""
+    """The terms of labels as kernels take them; read-only arrays are copied, which saves a compilation."""
     return tuple(map(arrays.writable, post.words)), arrays.writable(post.base)
 
 
 def _flatten_prior(prior: F64, post: LabelPosterior) -> F64:
-    """(strength pi + alpha) / (strength + sum alpha): the prior of Dependency-LDA, summing to one."""
+    """(strength pi + alpha) / (strength + sum alpha): the prior of Dependency-LDA, which sums to one."""
     return np.asarray(
         (post.strength * prior + post.alpha) / (post.strength + post.alpha.sum()), np.float64
     )
 
 
 def label_shares(post: LabelPosterior, found: LabelScores) -> F64:
-    """Scores of the labels alone, mixed with their prior; rows sum to one (documents x labels)."""
+    """Scores of labels without free topics, mixed with their prior; rows sum to one (documents x labels)."""
     own = _normalise(found.scores[:, : post.n_labels])
     if post.mix == 0.0:
         return own
@@ -122,7 +122,7 @@ def _normalise(scores: F64) -> F64:
 
 
 def token_votes(post: LabelPosterior, pairs: Pairs, d: int, found: LabelScores) -> F64:
-    """What each term of a document adds to the score of each label (terms x labels)."""
+    """Part of each label's score that comes from each term of a document (terms x labels)."""
     at = slice(pairs.indptr[d], pairs.indptr[d + 1])
     terms, counts = pairs.terms[at], pairs.counts[at].astype(np.float64)
     prior = found.prior[d if len(found.prior) > 1 else 0]
@@ -139,7 +139,7 @@ def token_votes(post: LabelPosterior, pairs: Pairs, d: int, found: LabelScores) 
 
 
 def _last_weight(post: LabelPosterior, pairs: Pairs, d: int, prior: F64) -> F64:
-    """The weights of labels from which the last step of `infer` was made."""
+    """The weights of labels that the last step of `infer` used."""
     one = documents.select(pairs, np.array([d]))
     dependent = post.n_topics > 0
     if dependent and post.score == "tokens":

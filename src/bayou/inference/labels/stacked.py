@@ -1,8 +1,8 @@
-"""Topics over labels whose number is learned: two hierarchical Dirichlet processes, one on the other.
+"""Topics over labels whose number is learned: two stacked hierarchical Dirichlet processes.
 
 Documents draw from topics (root g), topics from labels (root h). Given the labels of tokens, topics are drawn
 by direct assignment, tables at both levels as sums of Bernoulli draws, then roots and concentrations.
-Topics are at most as many as there is room for; those that lose their last token may come back.
+The number of topics is bounded; topics that lose their last token may get tokens again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayou.kernels.labels import stacked
 
 
 class StackedChain(NamedTuple):
-    """Where one chain is; counts are changed in place."""
+    """The state and counts of one chain; counts change in place."""
 
     z: U16  # topic of each label token
     label_topic: F32  # n_yk
@@ -34,9 +34,9 @@ def sweep(
     seed: int,
     step: int,
 ) -> StackedChain:
-    """Topics of all tokens, tables of documents and of topics, then roots and concentrations.
+    """Draw topics of all tokens, tables of documents and of topics, then roots and concentrations.
 
-    ``learn`` says which concentrations are drawn: of documents [b1], of topics [c1], of the two roots.
+    ``learn``: whether the concentrations of documents [b1], of topics [c1] and of both roots are drawn.
     """
     indptr, _ = tokens
     g, h = chain.topics, chain.labels

@@ -57,13 +57,9 @@ def label_prior(
     """The same prior for every label; alpha None is `MASS` divided by the number of columns."""
     alpha = MASS / n_columns if alpha is None else float(alpha)
     return LabelPrior(
-        beta=np.full(n_columns, float(beta)),
-        vbeta=np.full(n_columns, float(beta) * n_terms),
-        gain=np.ones(n_columns),
-        alpha=np.full(n_columns, alpha),
-        boost=boost,
-        greedy=greedy,
-    )
+        beta=np.full(n_columns, float(beta)), vbeta=np.full(n_columns, float(beta) * n_terms),
+        gain=np.ones(n_columns), alpha=np.full(n_columns, alpha), boost=boost, greedy=greedy,
+    )  # fmt: skip
 
 
 def add_frequencies(alpha: F64, frequency: F64, weight: float) -> F64:
@@ -106,11 +102,8 @@ def fix_terms(prior: LabelPrior, given: csr_array | None) -> LabelPrior:
         return prior
     known = np.zeros(len(prior.beta), bool)
     known[np.unique(given.indices)] = True
-    return prior._replace(
-        beta=np.where(known, 0.0, prior.beta),
-        vbeta=np.where(known, 0.0, prior.vbeta),
-        gain=np.where(known, 0.0, prior.gain),
-    )
+    beta, vbeta, gain = (np.where(known, 0.0, x) for x in (prior.beta, prior.vbeta, prior.gain))
+    return prior._replace(beta=beta, vbeta=vbeta, gain=gain)
 
 
 # -- sweeps ------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class LabelTask(NamedTuple):
         return len(self.labels.classes)
 
     @property
-    def labelled(self) -> I64:
+    def docs_with_labels(self) -> I64:
         """The documents that have a label."""
         return np.flatnonzero(np.diff(self.labels.indicator.indptr) > 0)
 
@@ -93,7 +93,7 @@ def learn_and_tune(
     rest, held = split_held_out(task, share, seed)
     if not len(held):
         post = learn(task, p.n_chains, True)
-        known = task.take(task.labelled)
+        known = task.take(task.docs_with_labels)
         shares, post = tune_scores(post, known, each, p.mix or 0.0)
         return post, fit_response(task, "cardinality" if p.rule == AUTO else p.rule, shares, known)
     trial = learn(task.take(rest), 1, False)
@@ -106,7 +106,7 @@ def learn_and_tune(
 
 def split_held_out(task: LabelTask, share: float, seed: int) -> tuple[I64, I64]:
     """Documents to learn from, and labelled documents to decide with; the latter may be none."""
-    known = task.labelled
+    known = task.docs_with_labels
     n_held = min(int(share * len(known)), _MOST_HELD_OUT) if len(known) >= _FEW else 0
     order = known[permutation(len(known), np.uint64(key(seed, HELD_OUT, 0, 0)))]
     rest = np.setdiff1d(np.arange(task.counts.shape[0]), order[:n_held])
@@ -125,7 +125,7 @@ def tune_scores(
     as many per document as it has, else by token (S1).
     """
     deep = post.n_topics and task.labels.kind == MULTI_LABEL
-    use = task.labelled if deep else np.zeros(0, int)
+    use = task.docs_with_labels if deep else np.zeros(0, int)
     pairs = scores.pairs_with_labels(task.counts, post)
     ways, truth = SCORES if scoring == AUTO and len(use) else (post.score,), task.labels.indicator
     found = [tune_mix(post.with_mix(0.0, way), pairs, each, mix, truth, use) for way in ways]

@@ -1,4 +1,4 @@
-"""Clusters of documents as a start for topics."""
+"""Initialisation of topics by clusters of documents."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from bayou.inference.lda.documents import Pairs
 from bayou.kernels.lda import cluster
 from bayou.kernels.rng import INIT
 
-SEEDED = 20_000  # documents among which first centres are sought
-CLUSTERED = 400  # documents a topic that are clustered
+SEEDED = 20_000  # documents from which the first centres are chosen
+CLUSTERED = 400  # documents per topic that are clustered
 ROUNDS = 10
 
 
 def cluster_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Each) -> F32:
-    """Counts of topics that are each a cluster of documents, half and half with noise.
+    """Counts of topics that are each the mean of a cluster of documents and noise.
 
     The first documents are clustered, so they must be in random order. Every topic has about the same
-    mass; the noise is `em.noise_start`, which keeps empty clusters apart.
+    mass. The noise is `em.noise_start`, which keeps empty clusters different.
     """
     out = em.noise_start(pairs, n_terms, n_topics, seed, each)
     some = documents.select(pairs, np.arange(min(pairs.n_docs, CLUSTERED * n_topics)))
@@ -38,9 +38,9 @@ def cluster_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Ea
 def cluster_documents(
     pairs: Pairs, index: documents.PairIndex, n_clusters: int, seed: int, each: Each
 ) -> I64:
-    """The cluster of each document by spherical k-means; -1 for one without any weight.
+    """The cluster of each document by spherical k-means; -1 for a document without weight.
 
-    Seeds are documents spread as in k-means++, terms weigh less the more documents they are in.
+    Seeds are chosen as in k-means++. Terms are weighted by inverse document frequency.
     """
     n_docs, n_terms = pairs.n_docs, int(index.terms.max(initial=-1)) + 1
     n_in = np.zeros(n_terms)

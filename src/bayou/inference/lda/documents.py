@@ -1,4 +1,4 @@
-"""Documents as distinct (document, term) pairs or as tokens, and the index that groups either by term."""
+"""Documents as distinct (document, term) pairs or as tokens, and indexes that group them by term."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Pairs(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Single occurrences in document order."""
+    """Tokens in document order."""
 
     indptr: I64
     terms: U32
@@ -69,7 +69,7 @@ class Tokens(NamedTuple):
 
 
 class PairIndex(NamedTuple):
-    """Pairs of a run of documents grouped by term: (row of the document, place of the pair)."""
+    """Pairs of consecutive documents grouped by term: (row of the document, position of the pair)."""
 
     terms: I32
     termptr: I64
@@ -78,7 +78,7 @@ class PairIndex(NamedTuple):
 
 
 class TokenIndex(NamedTuple):
-    """Tokens grouped by term: the places of each term's tokens."""
+    """Tokens grouped by term: the positions of each term's tokens."""
 
     terms: I32
     termptr: I64
@@ -95,14 +95,14 @@ def pairs_of(counts: csr_array) -> Pairs:
 
 
 def tokens_of(pairs: Pairs) -> Tokens:
-    """Whole counts written out, each term as often as it counts."""
+    """Tokens of whole counts: each term is repeated as often as it counts."""
     times = np.rint(pairs.counts).astype(np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
     return Tokens(ends[pairs.indptr], np.repeat(pairs.terms.astype(np.uint32), times))
 
 
 def _distinct(terms: I32 | U32, n_terms: int) -> tuple[I32, I64]:
-    """The distinct terms, and where each one's group begins and ends."""
+    """The distinct terms, and the offsets of their groups."""
     tally = np.bincount(terms, minlength=n_terms)
     distinct = np.flatnonzero(tally).astype(np.int32)
     termptr = np.zeros(len(distinct) + 1, np.int64)
@@ -140,7 +140,7 @@ def select(pairs: Pairs, docs: I64) -> Pairs:
 
 
 def content_ids(pairs: Pairs) -> U64:
-    """A number for each document that depends on its terms and counts alone."""
+    """A hash of the terms and counts of each document."""
     out = np.empty(pairs.n_docs, np.uint64)
     fixed_sweep.content_ids(out, tuple(pairs), 0, pairs.n_docs)
     return out

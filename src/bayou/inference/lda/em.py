@@ -23,16 +23,27 @@ class EMBatch(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays for the largest batch, used again for every other."""
+    """Arrays of the size of the largest batch, reused by every batch."""
 
     theta: F32  # documents x topics, up to a whole number of `LANES`
     sub: F32
-    ratio: F32  # one a pair
+    ratio: F32  # one per pair
     ratio_sub: F32
 
 
+class EMPass(NamedTuple):
+    """What the batches of a pass share."""
+
+    pairs: Pairs
+    batches: list[EMBatch]
+    scratch: Scratch
+    alpha: F64
+    beta: float
+    each: Each
+
+
 def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[EMBatch]:
-    """Cut the documents into runs of equal numbers of documents."""
+    """Cut the documents into batches of about equal numbers of documents."""
     n_batches = max(1, min(n_batches, pairs.n_docs))
     cuts = np.linspace(0, pairs.n_docs, n_batches + 1).astype(np.int64)
     return [
@@ -42,7 +53,7 @@ def make_batches(pairs: Pairs, n_batches: int, n_terms: int) -> list[EMBatch]:
 
 
 def make_scratch(batches: list[EMBatch], n_topics: int) -> Scratch:
-    """Room for the largest batch."""
+    """Arrays for the largest batch."""
     docs = max((b.hi - b.lo for b in batches), default=0)
     most = max((len(b.by_term.at) for b in batches), default=0)
     width = n_topics + -n_topics % LANES
@@ -55,7 +66,7 @@ def make_scratch(batches: list[EMBatch], n_topics: int) -> Scratch:
 
 
 def noise_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Each) -> F32:
-    """Counts of topics that are noise around the corpus' own distribution of terms."""
+    """Counts of topics from noise around the corpus' distribution of terms."""
     mean = np.bincount(pairs.terms, weights=pairs.counts, minlength=n_terms) / n_topics
     out = np.empty((n_terms, n_topics), np.float32)
 
@@ -67,9 +78,9 @@ def noise_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, each: Each
 
 
 def document_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int) -> F32:
-    """Counts of topics that are each one document, half and half with the corpus' distribution.
+    """Counts of topics that are each the mean of one document and the corpus' distribution of terms.
 
-    Documents of at least 20 tokens are preferred; with fewer documents than topics some serve twice.
+    Documents of at least 20 tokens are preferred. With fewer documents than topics some are used twice.
     """
     unigram = np.bincount(pairs.terms, weights=pairs.counts, minlength=n_terms)
     total = unigram.sum()
@@ -88,101 +99,60 @@ def document_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int) -> F32:
 
 
 def level_documents(pairs: Pairs, n_topics: int) -> F32:
-    """n_dk of documents that know nothing yet: their tokens spread evenly."""
+    """n_dk with the tokens of each document spread evenly over the topics."""
     docs = np.repeat(np.arange(pairs.n_docs), np.diff(pairs.indptr))
     lengths = np.bincount(docs, weights=pairs.counts, minlength=pairs.n_docs)
     return np.repeat((lengths / n_topics).astype(np.float32)[:, None], n_topics, axis=1)
 
 
 def _masses(pairs: Pairs, batches: list[EMBatch]) -> list[float]:
-    """Tokens of every batch."""
+    """Number of tokens of each batch."""
     ends = np.concatenate([[0.0], np.cumsum(pairs.counts, dtype=np.float64)])[pairs.indptr]
     return [float(ends[last] - ends[first]) for first, last, _ in batches]
 
 
 def online_pass(
-    term_topic: F32,
-    doc_topic: F32,
-    pairs: Pairs,
-    batches: list[EMBatch],
-    scratch: Scratch,
-    prior: tuple[F64, float],
-    done: int,
-    each: Each,
-    n_inner: int = 5,
+    term_topic: F32, doc_topic: F32, shared: EMPass, done: int, n_inner: int = 5
 ) -> None:
     """One pass of stochastic updates n_vk <- (1 - rho) n_vk + rho (N / N_B) batch, in place.
 
     rho_t = (1 + t)^-0.6, t counted from ``done`` batches. All rows decay by one common factor, so that a
     batch writes only the rows of its own terms.
     """
-    alpha, beta = prior
-    b32, n_terms = np.float32(beta), len(term_topic)
-    total, scale = pairs.n_tokens, 1.0
-    topic = topic_totals(term_topic)
-    p, a32, masses = tuple(pairs), alpha.astype(np.float32), _masses(pairs, batches)
-    for t, (first, last, index) in enumerate(batches, start=done + 1):
-        mass = masses[t - done - 1]
+    pairs, batches, (theta, _, ratio, _), alpha, beta, each = shared
+    b32, n_terms, total, scale = np.float32(beta), len(term_topic), pairs.n_tokens, 1.0
+    topic, p, a32 = topic_totals(term_topic), tuple(pairs), alpha.astype(np.float32)
+    masses = _masses(pairs, batches)
+    for t, ((first, last, index), mass) in enumerate(zip(batches, masses, strict=True), done + 1):
         if mass <= 0:
             continue
         rho = (1.0 + t) ** -0.6
         both = (a32, (1.0 / (topic + n_terms * beta)).astype(np.float32))
-        s32, by_term = np.float32(scale), tuple(index)
-        gain = np.float32(rho * total / mass / (scale * (1.0 - rho)))
+        s32, gain = np.float32(scale), np.float32(rho * total / mass / (scale * (1.0 - rho)))
 
         def docs(lo: int, hi: int, f=first, s=s32, b=both) -> None:  # type: ignore[no-untyped-def]
-            em.plain_docs(
-                doc_topic,
-                scratch.theta,
-                scratch.ratio,
-                p,
-                f,
-                f + lo,
-                f + hi,
-                term_topic,
-                s,
-                b32,
-                b,
-                n_inner,
-            )
+            where = (theta, ratio, p, f, f + lo, f + hi)
+            em.plain_docs(doc_topic, *where, term_topic, s, b32, b, n_inner)
 
-        def terms(lo: int, hi: int, x=by_term, s=s32, g=gain) -> None:  # type: ignore[no-untyped-def]
-            em.plain_terms(
-                term_topic, x, lo, hi, scratch.theta, scratch.ratio, term_topic, s, b32, g
-            )
+        def terms(lo: int, hi: int, x=tuple(index), s=s32, g=gain) -> None:  # type: ignore[no-untyped-def]
+            em.plain_terms(term_topic, x, lo, hi, theta, ratio, term_topic, s, b32, g)
 
         each(docs, pairs.indptr[first : last + 1], 0.5 * n_inner * len(alpha))
         each(terms, index.termptr, 0.3 * len(alpha))
-        gained = np.zeros_like(topic)
-        em.column_sums(gained, doc_topic, first, last)
-        topic = (1.0 - rho) * topic + rho * total / mass * gained
-        scale *= 1.0 - rho
-        if scale < 1e-6:
-            rescale(term_topic, scale, each)
-            scale = 1.0
+        topic = (1.0 - rho) * topic + rho * total / mass * _totals(doc_topic, first, last)
+        scale = _fold(term_topic, scale * (1.0 - rho), each)
     rescale(term_topic, scale, each)
 
 
-def fresh_pass(
-    term_topic: F32,
-    doc_topic: F32,
-    smooth: F32,
-    pairs: Pairs,
-    batches: list[EMBatch],
-    scratch: Scratch,
-    prior: tuple[F64, float],
-    rates: F64,
-    each: Each,
-) -> None:
-    """One pass of CVB0 in which every batch sees the topics that the one before it has changed.
+def fresh_pass(term_topic: F32, doc_topic: F32, smooth: F32, shared: EMPass, rates: F64) -> None:
+    """One pass of CVB0 in which every batch sees the topics that the previous batch has changed.
 
-    n_vk <- (1 - rho) n_vk + rho (N / N_B) batch in place, with one rho a batch from ``rates``. Rows of
+    n_vk <- (1 - rho) n_vk + rho (N / N_B) batch in place, with one rho per batch from ``rates``. Rows of
     ``smooth`` (terms x topics) are overwritten.
     """
-    alpha, beta = prior
+    pairs, batches, (th, sb, rt, rs), alpha, beta, each = shared
     b32, n_terms, total, scale = np.float32(beta), len(term_topic), pairs.n_tokens, 1.0
     topic, p, a32 = topic_totals(term_topic), tuple(pairs), alpha.astype(np.float32)
-    th, sb, rt, rs = scratch
     masses = _masses(pairs, batches)
     for (first, last, index), mass, rho in zip(batches, masses, rates, strict=True):
         if mass <= 0:
@@ -202,14 +172,24 @@ def fresh_pass(
         each(rows, np.arange(len(index.terms) + 1), 0.5 * len(alpha))
         each(docs, pairs.indptr[first : last + 1], 1.5 * len(alpha))
         each(terms, index.termptr, 0.6 * len(alpha))
-        gained = np.zeros_like(topic)
-        em.column_sums(gained, doc_topic, first, last)
-        topic = (1.0 - rho) * topic + rho * total / mass * gained
-        scale *= 1.0 - rho
-        if scale < 1e-6:
-            rescale(term_topic, scale, each)
-            scale = 1.0
+        topic = (1.0 - rho) * topic + rho * total / mass * _totals(doc_topic, first, last)
+        scale = _fold(term_topic, scale * (1.0 - rho), each)
     rescale(term_topic, scale, each)
+
+
+def _totals(doc_topic: F32, first: int, last: int) -> F64:
+    """n_k of documents first .. last."""
+    out = np.zeros(doc_topic.shape[1])
+    em.column_sums(out, doc_topic, first, last)
+    return out
+
+
+def _fold(term_topic: F32, scale: float, each: Each) -> float:
+    """The scale; if it is too small, 1 after it is multiplied into the counts."""
+    if scale >= 1e-6:
+        return scale
+    rescale(term_topic, scale, each)
+    return 1.0
 
 
 def rescale(term_topic: F32, scale: float, each: Each, shift: float = 0.0) -> None:
@@ -225,27 +205,16 @@ def _every_row(matrix: F32) -> I64:
     return np.arange(len(matrix) + 1, dtype=np.int64)
 
 
-def cavity_sweep(
-    term_topic: F32,
-    doc_topic: F32,
-    new: F32,
-    pairs: Pairs,
-    batches: list[EMBatch],
-    scratch: Scratch,
-    prior: tuple[F64, float],
-    step: float,
-    each: Each,
-) -> None:
+def cavity_sweep(term_topic: F32, doc_topic: F32, new: F32, shared: EMPass, step: float) -> None:
     """One CVB0 sweep over the whole corpus in place; ``new`` (terms x topics) is zero before and after.
 
     ``step`` above 1 over-relaxes: n <- max(0, n + step (new - n)).
     """
-    alpha, beta = prior
+    pairs, batches, (th, sb, rt, rs), alpha, beta, each = shared
     b32, n_terms = np.float32(beta), len(term_topic)
     inv = (1.0 / (topic_totals(term_topic) + n_terms * beta)).astype(np.float32)
     both, p = (alpha.astype(np.float32), inv), tuple(pairs)
     rescale(term_topic, 1.0, each, beta)
-    th, sb, rt, rs = scratch
     for first, last, index in batches:
 
         def docs(lo: int, hi: int, f=first) -> None:  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Which terms of a document gave it which topics, computed under fixed topics."""
+"""Contribution of each term to the topic proportions of a document, under fixed topics."""
 
 from __future__ import annotations
 

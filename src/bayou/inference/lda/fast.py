@@ -143,9 +143,10 @@ def advance(state: FastState, setup: FastSetup) -> FastState:
         if not plan.cavity and step + 1 == plan.online:
             state = _learn(state, plan)
     elif state.phase == CAVITY:
-        shared = (setup.pairs, *setup.cut(min(plan.n_batches, COARSE)), both)
+        cut = setup.cut(min(plan.n_batches, COARSE))
         stride = STRIDE if step - state.since < RELAXED else 1.0
-        em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, *shared, stride, setup.each)
+        shared = em.EMPass(setup.pairs, *cut, *both, setup.each)
+        em.cavity_sweep(state.term_topic, state.doc_topic, setup.new, shared, stride)
         if (step - state.since) % PATIENCE == 0:
             state = _learn(state, plan)
     else:
@@ -161,16 +162,14 @@ def advance(state: FastState, setup: FastSetup) -> FastState:
 def _online(state: FastState, setup: FastSetup) -> None:
     """One pass in mini-batches. In a clustered run their weights fall from the first rate to 1 / n."""
     batches, scratch = setup.cut(setup.plan.n_batches)
-    shared = (setup.pairs, batches, scratch, (state.alpha, state.beta))
+    shared = em.EMPass(setup.pairs, batches, scratch, state.alpha, state.beta, setup.each)
     n = len(batches)
     if not setup.plan.clustered:
-        return em.online_pass(
-            state.term_topic, state.doc_topic, *shared, state.step * n, setup.each
-        )
+        return em.online_pass(state.term_topic, state.doc_topic, shared, state.step * n)
     done = (state.step + np.arange(n) / n) / setup.plan.online
     rates = FIRST_RATE * (1.0 / n / FIRST_RATE) ** done
     rates = np.minimum(rates, LARGEST_RATE)
-    em.fresh_pass(state.term_topic, state.doc_topic, setup.new, *shared, rates, setup.each)
+    em.fresh_pass(state.term_topic, state.doc_topic, setup.new, shared, rates)
     setup.new[:] = 0.0
     return None
 

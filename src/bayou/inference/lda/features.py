@@ -11,7 +11,7 @@ DAMPINGS = ("log", "none", "binary")
 
 
 def damp_counts(counts: csr_array, tf: str) -> csr_array:
-    """Counts n as ceil(ln(1 + n)) ("log": a term said ten times is not ten facts), min(n, 1) or n."""
+    """Counts n as ceil(ln(1 + n)) ("log": repeated terms count less), min(n, 1) or n."""
     if tf == "none":
         return counts
     data = counts.data
@@ -27,7 +27,7 @@ def inverse_frequency(counts: csr_array) -> F32:
 
 
 def unit_words(counts: csr_array, term_weight: F32) -> csr_array:
-    """(1 + ln n) x weight of the term, each document of length one: words as a linear model likes them."""
+    """(1 + ln n) x weight of the term, scaled to unit length per document: features for linear models."""
     data = (1.0 + np.log(np.maximum(counts.data, 1e-30))) * term_weight[counts.indices]
     data = np.maximum(data, 0.0)
     docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

@@ -1,4 +1,4 @@
-"""Inference for new documents while the topics are held fixed."""
+"""Inference for new documents under fixed topics."""
 
 from __future__ import annotations
 
@@ -90,11 +90,14 @@ def draw_counts(
     tokens: Tokens,
     ids: U64,
     seed: int,
-    n_samples: int,
-    burn_in: int,
+    sweeps: tuple[int, int],
     each: Each,
 ) -> F32:
-    """Posterior draws of n_d with topics fixed: (samples x documents x topics), one sweep apart."""
+    """Posterior draws of n_d with topics fixed: (samples x documents x topics), one sweep apart.
+
+    ``sweeps`` is the number of sweeps before the first draw, and the number of draws.
+    """
+    burn_in, n_samples = sweeps
     prior = alpha.astype(np.float32)
     own = np.zeros(len(alpha), np.float32)
     z = np.empty(len(tokens.terms), np.uint16)
@@ -131,7 +134,7 @@ def draw_proportions(doc_topic: F32, alpha: F64, ids: U64, seed: int, each: Each
 def completion(rows: F32, alpha: F64, observed: Pairs, scored: Pairs, each: Each) -> float:
     """Mean log-likelihood of the scored tokens when topic proportions come from the observed ones.
 
-    Documents without scored tokens contribute nothing; NaN where there is nothing to score.
+    Documents without scored tokens do not count. NaN without any scored token.
     """
     n_tokens = scored.n_tokens
     if n_tokens == 0:

@@ -1,8 +1,8 @@
 """A mini-batch by sampling under frozen topics: variational outside, Gibbs inside [Burkhardt18].
 
-Documents are sampled under the topics as they are; their expected counts are blended into those of the
-stream (`lda.stream`). Expected are the conditionals of the kept sweeps (`kernels.lda.frozen_sweep`): counting
-the drawn topics instead costs 0.2 nats a token on 20 Newsgroups, by noise alone.
+Documents are sampled under the current topics. Their expected counts are blended into those of the stream
+(`lda.stream`). Expected counts are sums of the conditionals of the kept sweeps (`kernels.lda.frozen_sweep`).
+Counting the drawn topics instead costs 0.2 nats per token on 20 Newsgroups, because of noise.
 
 [Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
 Machine Learning 107, 2018.
@@ -21,7 +21,9 @@ from bayou.inference.lda.stream import BatchSettings, StreamCounts, update_total
 from bayou.kernels.lda import frozen_sweep as kernels
 from bayou.kernels.rng import BATCH
 
-_LEAST_DRAWS = 10  # draws from a_k phi_vk from which on a table costs less than scans
+_LEAST_DRAWS = (
+    10  # from this number of draws from a_k phi_vk on, an alias table is faster than scans
+)
 _SWEEPS = 65_536  # keys of one mini-batch
 
 
@@ -34,17 +36,17 @@ class TopicLists(NamedTuple):
 
 
 class FrozenTopics(NamedTuple):
-    """What stands still while the documents of a batch are sampled; rows of the batch's terms alone."""
+    """What is fixed while the documents of a batch are sampled; rows of the batch's terms only."""
 
     by_term: TokenIndex
     rows: F32  # phi, the batch's terms x topics
     slack: F32  # sum_k a_k phi_vk
     alpha: F32
-    own: tuple[F32, float, float]  # one count's worth of phi_k, beta, V beta
+    own: tuple[F32, float, float]  # what one count adds to phi_k, beta, V beta
 
 
 def freeze_topics(g: StreamCounts, tokens: Tokens, p: BatchSettings, each: Each) -> FrozenTopics:
-    """The topics as they are, for the terms of a batch."""
+    """The current topics, for the terms of a batch."""
     n_terms, alpha = len(g.raw), p.alpha.astype(np.float32)
     index = index_tokens(tokens, n_terms)
     inv = (1.0 / (g.topic + n_terms * p.beta)).astype(np.float32)
@@ -89,7 +91,7 @@ def sample(
 
 
 def _tables(f: FrozenTopics, tokens: Tokens, n_sweeps: int, each: Each) -> tuple[I32, F32, U16]:
-    """Alias tables for the terms whose prior part will be drawn from often; others are scanned."""
+    """Alias tables for terms whose prior part is drawn from often; other terms are scanned."""
     mass = float(f.alpha.sum())
     share = mass / (mass + len(tokens.terms) / max(tokens.n_docs, 1))
     busy = np.diff(f.by_term.termptr) * (n_sweeps + 1) * share >= _LEAST_DRAWS
@@ -109,7 +111,7 @@ def _tables(f: FrozenTopics, tokens: Tokens, n_sweeps: int, each: Each) -> tuple
 def step(
     g: StreamCounts, tokens: Tokens, p: BatchSettings, rho: float, gain: float, each: Each
 ) -> tuple[StreamCounts, TopicLists]:
-    """Sampled local step and global update; gives the documents' topics too."""
+    """Sampled local step and global update; also returns the documents' topics."""
     f = freeze_topics(g, tokens, p, each)
     kept, lists = sample(f, tokens, p, each)
     scale = g.scale * (1.0 - rho)

@@ -11,11 +11,11 @@ from scipy.special import digamma
 
 from bayou.data.checks import LEAST, MOST
 
-_LEAST, _MOST = 1e-4, 1e3  # a topic that no document uses would run off to zero
+_LEAST, _MOST = 1e-4, 1e3  # the prior of a topic that no document uses would go to zero
 
 
 def resolve_alpha(alpha: float | ArrayLike | None, n_topics: int) -> NDArray[np.float64]:
-    """The document prior as one positive number a topic; None is min(0.1, 50 / K)."""
+    """The document prior, one positive number per topic. Default: min(0.1, 50 / K)."""
     try:
         given = np.asarray(min(0.1, 50.0 / n_topics) if alpha is None else alpha, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -36,8 +36,8 @@ def estimate_alpha(
     """Asymmetric alpha after a few steps of Minka's fixed point on documents x topics counts.
 
     alpha_k <- alpha_k sum_d [psi(n_dk + alpha_k) - psi(alpha_k)] / sum_d [psi(N_d + A) - psi(A)], with a
-    Gamma(1, 1) prior on each alpha_k: of shape 1, so it only adds 1 to the denominator and pushes towards
-    zero. What keeps alpha_k of an unused topic from running off are the bounds 0.0001 and 1000.
+    Gamma(1, 1) prior on each alpha_k, which adds 1 to the denominator. The bounds 0.0001 and 1000 keep
+    alpha_k of an unused topic from going to zero.
     """
     counts = doc_topic.astype(np.float64)
     lengths = counts.sum(axis=1)
@@ -54,9 +54,9 @@ def estimate_alpha(
 
 
 def estimate_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int = 5) -> float:
-    """Symmetric beta after a few steps of the same fixed point, prior and bounds on terms x topics counts.
+    """Symmetric beta after a few steps of that fixed point, prior and bounds, on terms x topics counts.
 
-    Most counts are zero and contribute nothing, so only the others are looked at.
+    Most counts are zero and contribute nothing, so only the others are used.
     """
     n_terms = len(term_topic)
     totals = term_topic.sum(axis=0, dtype=np.float64)
@@ -71,5 +71,5 @@ def estimate_beta(beta: float, term_topic: NDArray[np.float32], *, n_iter: int =
 
 
 def clip_parameter(value: float) -> float:
-    """A parameter within the bounds that keep it from running off."""
+    """A parameter within bounds."""
     return min(max(value, _LEAST), _MOST)

@@ -17,7 +17,7 @@ N_PROPOSALS = 2  # of the Metropolis-Hastings sampler
 
 
 class SamplerChain(NamedTuple):
-    """What the samplers of one corpus share and never change."""
+    """What the samplers of one corpus share. It never changes."""
 
     tokens: Tokens
     by_term: TokenIndex
@@ -27,13 +27,13 @@ class SamplerChain(NamedTuple):
 
 
 def make_chain(tokens: Tokens, n_terms: int, seed: int) -> SamplerChain:
-    """Group the tokens by term and name the documents by their place."""
+    """Group the tokens by term and number the documents by position."""
     ids = np.arange(tokens.n_docs, dtype=np.uint64)
     return SamplerChain(tokens, index_tokens(tokens, n_terms), ids, n_terms, seed)
 
 
 def start(chain: SamplerChain, n_topics: int, n_proposals: int, each: Each) -> U16:
-    """Topics at random, and first proposals where the sampler wants any."""
+    """Random topics, and first proposals if the sampler uses any."""
     z = np.empty(len(chain.tokens.terms), np.uint16)
 
     def work(lo: int, hi: int) -> None:
@@ -62,7 +62,7 @@ def start_from(
 def start_from_topics(
     chain: SamplerChain, rows: F32, alpha: F64, n_proposals: int, each: Each
 ) -> U16:
-    """Topics drawn token after token under given topics, from what a document's earlier ones predict."""
+    """Topics drawn token by token under given topics, given the topics of the document's earlier tokens."""
     z = np.empty(len(chain.tokens.terms), np.uint16)
     prior, toks = alpha.astype(np.float32), tuple(chain.tokens)
 
@@ -74,7 +74,7 @@ def start_from_topics(
 
 
 def with_proposals(z: U16, chain: SamplerChain, n_proposals: int, each: Each) -> U16:
-    """Topics with room for proposals, each token proposing topics of its own document."""
+    """Topics, and proposals that each token takes from its own document."""
     state = np.zeros((len(z), 1 + n_proposals), np.uint16)
     state[:, 0] = z
     if n_proposals:
@@ -117,7 +117,7 @@ def count_docs(state: U16, chain: SamplerChain, n_topics: int, each: Each) -> F3
 def gibbs(
     state: U16, term_topic: F32, chain: SamplerChain, alpha: F64, beta: float, step: int
 ) -> None:
-    """An exact collapsed sweep in place; ``term_topic`` follows. One token after the other."""
+    """An exact collapsed sweep in place, one token after another; ``term_topic`` is updated."""
     z = np.ascontiguousarray(state[:, 0])
     topic = topic_totals(term_topic)
     sweep.gibbs_sweep(z, tuple(chain.tokens), term_topic, topic, alpha, beta, chain.seed, step)
@@ -127,7 +127,7 @@ def gibbs(
 def snapshot(
     state: U16, chain: SamplerChain, alpha: F64, beta: float, step: int, each: Each
 ) -> None:
-    """A Gibbs sweep of every document against the word counts as they were before it, in place."""
+    """A Gibbs sweep of every document given the word counts before the sweep, in place."""
     z = np.ascontiguousarray(state[:, 0])
     a32, toks, b32 = alpha.astype(np.float32), tuple(chain.tokens), np.float32(beta)
     own = _inverse_totals(state, len(alpha), chain.n_terms * beta).astype(np.float32)

@@ -23,7 +23,7 @@ def token_weights(tokens: Tokens, term_weight: F32) -> F32:
     return (weights / sums[docs]).astype(np.float32)
 
 
-def sampled_zbar(z: U16, rho: F32, indptr: I64, n_topics: int, each: Each) -> Zbar:
+def token_zbar(z: U16, rho: F32, indptr: I64, n_topics: int, each: Each) -> Zbar:
     """zbar of every document from the topics of its tokens, zbar_k = sum of rho_n with z_n = k."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(np.diff(indptr), n_topics))])
     rows = (

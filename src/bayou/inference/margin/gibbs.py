@@ -61,7 +61,7 @@ def sweep_full(
     tilt = tilted.Tilt(state.omega, state.kappa, state.eta)
     before = None if chain.exact else state.z.copy()
     for a, b in _blocks(chain):
-        words = tilted.counted_words(
+        words = tilted.words_by_counts(
             state.counts, state.topic, beta, chain.n_terms, live=chain.exact
         )
         work = tilted.topic_draw(state.z, chain.docs, words, alpha, tilt, seed, step)

@@ -72,7 +72,7 @@ def draw_weights(
 
     With eta = level + v the score is level + v . zbar, so v ~ N(0, s) has kappa - omega level for kappa.
     """
-    zbar = features.sampled_zbar(state.z, chain.rho, chain.tokens.indptr, len(state.topic), each)
+    zbar = features.token_zbar(state.z, chain.rho, chain.tokens.indptr, len(state.topic), each)
     kappa = state.kappa - state.omega * level.astype(np.float32)
     weights.draw(state._replace(kappa=kappa), zbar, chain, seed, step, each)
     state.eta[...] += level[:, None].astype(np.float32)
@@ -104,7 +104,7 @@ def move_columns(x: Any, order: NDArray[np.intp], n_spare: int, fill: Any = 0.0)
     return np.concatenate([x[..., order], spare], axis=-1)
 
 
-def expected_prior(live: LiveDocuments, n_topics: int, by: TopicGrowth) -> F64:
+def prior_of_sticks(live: LiveDocuments, n_topics: int, by: TopicGrowth) -> F64:
     """alpha E pi of the first ``n_topics`` topics, from their expected tables."""
     tables = growth.seats(live, by, 0, 0, drawn=False)[:n_topics]
     return np.maximum(by.alpha * growth.expected_sticks(tables, by.gamma), 1e-30)
@@ -147,17 +147,17 @@ def sample_of(state: Any, chain: MarginChain, by: TopicGrowth) -> tuple[SampledC
     """The chain as one with the topics in use, and their prior."""
     n, s = state.n_topics, chain_arrays(state)
     live = live_documents(s, chain, (state.stick, state.rest), by)
-    prior = MarginPrior(expected_prior(live, n, by), chain.prior.beta)
+    prior = MarginPrior(prior_of_sticks(live, n, by), chain.prior.beta)
 
-    def used(x: Any) -> Any:
+    def trim(x: Any) -> Any:
         return np.ascontiguousarray(x[..., :n])
 
-    counts, mean, draws = used(s.counts)[None], used(s.mean)[None], used(s.eta)[None, None]
-    last = (s.z[None], counts, used(s.topic)[None])
+    counts, mean, draws = trim(s.counts)[None], trim(s.mean)[None], trim(s.eta)[None, None]
+    last = (s.z[None], counts, trim(s.topic)[None])
     if state.n_draws:  # a topic is averaged over the kept sweeps that have it
         share = state.n_draws / np.maximum(state.n_kept, 1)
-        counts = used(state.kept)[None] / np.float32(state.n_draws)
-        mean = used(state.kept_mean * share)[None] / state.n_draws
-        draws = used(state.draws)[:, None]
+        counts = trim(state.kept)[None] / np.float32(state.n_draws)
+        mean = trim(state.kept_mean * share)[None] / state.n_draws
+        draws = trim(state.draws)[:, None]
     scores = state.scores, state.score_steps
     return SampledChains(*last, counts, mean, draws, *scores), prior

@@ -30,7 +30,7 @@ LOSSES = {loss.name: loss for loss in (HINGE, LOGISTIC, INSENSITIVE)}
 CLASSIFICATION_LOSSES = tuple(loss.name for loss in LOSSES.values() if loss.classifies)
 
 
-def loss_named(name: str) -> Loss:
+def loss_by_name(name: str) -> Loss:
     """The loss of that name; an error lists the names there are."""
     one_of("loss", name, tuple(LOSSES))
     return LOSSES[name]

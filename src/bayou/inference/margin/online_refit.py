@@ -23,7 +23,8 @@ import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, Each
 from bayou.inference.margin.online_state import OnlineMarginSettings, OnlineMarginState
-from bayou.inference.margin.online_weights import count_to, solve_means
+from bayou.inference.margin.online_weights import solve_means
+from bayou.inference.margin.setup import unit_ends
 from bayou.kernels.margin import refit as kernels
 
 RIDGE, RIDGE_NUMBERS = 1.0, 0.1  # [r], in documents of one topic
@@ -47,7 +48,7 @@ def score(state: OnlineMarginState, zbar: F32, p: OnlineMarginSettings, each: Ea
     def work(lo: int, hi: int) -> None:
         kernels.score_rows(out, rows, mean, lo, hi)
 
-    each(work, count_to(len(rows)), 1.0 * mean.size)
+    each(work, unit_ends(len(rows)), 1.0 * mean.size)
     return out
 
 
@@ -105,7 +106,7 @@ def _learn_labels(
     def work(lo: int, hi: int) -> None:
         kernels.add_logistic(slope, bend, scores, zbar, y, weight, lo, hi)
 
-    each(work, count_to(len(slope)), 2.0 * zbar.size)
+    each(work, unit_ends(len(slope)), 2.0 * zbar.size)
     curvature = (bend + 0.25 * FIRST) / (gram.sum() + FIRST)  # rows sum to one: sum of weights
     step = solve_means(_add_ridge(gram, RIDGE), slope, each) / curvature[:, None]
     return state._replace(gram=gram, bend=bend, curve=curve, refitted=state.refitted + step)

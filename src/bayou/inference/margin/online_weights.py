@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayou.inference.lda.arrays import F64, I64, Each
+from bayou.inference.lda.arrays import F64, Each
 from bayou.inference.margin.batch import MarginBatch
 from bayou.inference.margin.features import Zbar
 from bayou.inference.margin.online_state import OnlineMarginSettings
+from bayou.inference.margin.setup import unit_ends
 from bayou.kernels.margin import online as kernels
 
 DUAL_ROUNDS, DUAL_TOL = 100, 1e-6
@@ -41,7 +42,7 @@ def solve_duals(
         stop = (DUAL_ROUNDS, DUAL_TOL)
         kernels.ascend(mean, duals, lo, hi, rows, norms, y, cost, prior, stop)
 
-    each(work, count_to(len(mean)), 10.0 * len(docs))
+    each(work, unit_ends(len(mean)), 10.0 * len(docs))
     return mean, duals
 
 
@@ -60,7 +61,7 @@ def augment_into(
             *out, zbar, weights, batch.y, cost, batch.ids, lo, hi, loss, drawn, seed, number
         )
 
-    each(work, count_to(batch.n_docs), 200.0 * batch.y.shape[1])
+    each(work, unit_ends(batch.n_docs), 200.0 * batch.y.shape[1])
     favour_positive(out[1], run)
 
 
@@ -90,8 +91,8 @@ def add_evidence(
     def vectors(lo: int, hi: int) -> None:
         kernels.add_linear(linear, zbar, kappa, lo, hi, share)
 
-    each(matrices, count_to(len(precision)), 200.0 * batch.n_docs)
-    each(vectors, count_to(len(linear)), 20.0 * batch.n_docs)
+    each(matrices, unit_ends(len(precision)), 200.0 * batch.n_docs)
+    each(vectors, unit_ends(len(linear)), 20.0 * batch.n_docs)
 
 
 def covariances(precision: F64, each: Each) -> F64:
@@ -101,7 +102,7 @@ def covariances(precision: F64, each: Each) -> F64:
     def work(lo: int, hi: int) -> None:
         kernels.invert(spread, factor, precision, lo, hi)
 
-    each(work, count_to(len(precision)), 2.0 * precision.shape[1] ** 3)
+    each(work, unit_ends(len(precision)), 2.0 * precision.shape[1] ** 3)
     return spread
 
 
@@ -112,15 +113,10 @@ def solve_means(precision: F64, linear: F64, each: Each) -> F64:
     def factors(lo: int, hi: int) -> None:
         kernels.factorise(factor, precision, lo, hi)
 
-    each(factors, count_to(len(precision)), precision.shape[1] ** 3 / 3.0)
+    each(factors, unit_ends(len(precision)), precision.shape[1] ** 3 / 3.0)
 
     def work(lo: int, hi: int) -> None:
         kernels.solve(mean, factor, linear, lo, hi)
 
-    each(work, count_to(len(linear)), 2.0 * linear.shape[1] ** 2)
+    each(work, unit_ends(len(linear)), 2.0 * linear.shape[1] ** 2)
     return mean
-
-
-def count_to(n: int) -> I64:
-    """0, 1, ..., n: ends of n items of equal work."""
-    return np.arange(n + 1, dtype=np.int64)

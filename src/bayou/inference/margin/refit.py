@@ -261,24 +261,24 @@ def _fit_targets(
     n_topics = seen.chain.shape[0]
     weight = seen.cost.max(axis=1).astype(np.float64)
     weight /= max(float(weight.max()), 1e-300)
-    found, held_out = stack(seen.zbar, seen.words if plan.q > 0 else None, plan.q), task.held_out
+    found, held_out = stack(seen.zbar, seen.words if plan.q > 0 else None, plan.q), task.is_held_out
     both, intercept, noise, covariance = fit_numbers(found, y, weight, 1.0 / plan.strength)
     if plan.q > 0:
         covariance = covariance[:, :n_topics, :n_topics]
-        noise = _cross_validated_noise(found, y, weight, plan)
+        noise = _fold_noise(found, y, weight, plan)
     if held_out.any():
-        noise = _held_out_noise(found, y, weight, held_out[order], 1.0 / plan.strength)
+        noise = _test_noise(found, y, weight, held_out[order], 1.0 / plan.strength)
     return both[:n_topics], both[n_topics:], intercept, noise, covariance
 
 
-def _held_out_noise(found: Any, y: F64, weight: F64, held_out: Any, ridge: float) -> F64:
+def _test_noise(found: Any, y: F64, weight: F64, held_out: Any, ridge: float) -> F64:
     """Mean squared error on documents that were held out, by weights fitted without them."""
     fitted, offset, *_ = fit_numbers(found[~held_out], y[~held_out], weight[~held_out], ridge)
     gap = y[held_out] - (found[held_out] @ fitted + offset)
     return np.asarray(np.average(gap**2, axis=0, weights=weight[held_out]), np.float64)
 
 
-def _cross_validated_noise(found: Any, y: F64, weight: F64, plan: RefitPlan) -> F64:
+def _fold_noise(found: Any, y: F64, weight: F64, plan: RefitPlan) -> F64:
     """Mean squared error per target, each document predicted by weights fitted without it (in folds)."""
     out = np.zeros(y.shape[1])
     for t in range(y.shape[1]):

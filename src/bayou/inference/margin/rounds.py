@@ -139,10 +139,10 @@ def draw_topics(chain: BatchChain, j: int) -> BatchChain:
         growth.sweep(chain.live, tilt, p.growth, words, seed, number)
     else:
         docs = WeightedTokens(batch.tokens, batch.ids, chain.rho)
-        given, alpha = tilted.given_words(chain.rows, n_topics), chain.alpha.astype(np.float32)
+        given, alpha = tilted.words_by_topics(chain.rows, n_topics), chain.alpha.astype(np.float32)
         draw = tilted.topic_draw(chain.z, docs, given, alpha, tilt, seed, number)
         each(draw, indptr, 5.0 * n_topics)
-    zbar = features.sampled_zbar(chain.z, chain.rho, indptr, n_topics, each)
+    zbar = features.token_zbar(chain.z, chain.rho, indptr, n_topics, each)
     return chain._replace(zbar=zbar)
 
 

@@ -37,7 +37,7 @@ class MarginTask(NamedTuple):
         return int(self.y.shape[1])
 
     @property
-    def held_out(self) -> NDArray[np.bool_]:
+    def is_held_out(self) -> NDArray[np.bool_]:
         """Documents whose responses the chain does not see."""
         return np.asarray((self.shown != self.cost).any(axis=1))
 

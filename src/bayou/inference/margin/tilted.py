@@ -1,6 +1,7 @@
 """Drawing topics of tokens under words and labels: the one driver of `kernels.margin.tilted_sweep`.
 
-Batch chains sample under word counts (`counted_words`), online models under given topics (`given_words`).
+Batch chains sample under word counts (`words_by_counts`), online models under given topics
+(`words_by_topics`).
 """
 
 from __future__ import annotations
@@ -45,14 +46,16 @@ class WordWeights(NamedTuple):
     mode: int  # of `kernels.margin.tilted_sweep`
 
 
-def counted_words(counts: F32, topic: F64, beta: float, n_terms: int, *, live: bool) -> WordWeights:
+def words_by_counts(
+    counts: F32, topic: F64, beta: float, n_terms: int, *, live: bool
+) -> WordWeights:
     """Words by counts that follow every token (``live``), or that stay as they are."""
     inverse = (1.0 / (topic + n_terms * beta)).astype(np.float32)
     mode = tilted_sweep.LIVE if live else tilted_sweep.STILL
     return WordWeights(counts, topic, inverse, beta, mode)
 
 
-def given_words(rows: F32, n_topics: int) -> WordWeights:
+def words_by_topics(rows: F32, n_topics: int) -> WordWeights:
     """Words by topics that are given, phi_vk."""
     return WordWeights(rows, np.empty(0), np.ones(n_topics, np.float32), 0.0, tilted_sweep.GIVEN)
 

@@ -1,4 +1,4 @@
-"""Linear algebra on one thread, so that sums are added in one order whatever the machine has."""
+"""Linear algebra on one thread, so that the order of sums does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Within it BLAS has one thread; the libraries are looked up once a process, which takes milliseconds."""
+    """A context in which BLAS has one thread. The libraries are looked up once per process."""
     return _libraries().limit(limits=1)  # type: ignore[no-any-return]
 
 

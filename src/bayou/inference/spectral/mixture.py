@@ -1,4 +1,4 @@
-"""Mixtures of multinomials: smoothing, EM over documents at hand, and the start of online EM.
+"""Mixtures of multinomials: smoothing, batch EM, and the start of online EM.
 
     y_d ~ w      w_di ~ phi_y
 
@@ -20,12 +20,12 @@ _TINY = 1e-300
 
 
 def unigram_of(known: F64, beta: float) -> F64:
-    """The distribution of all terms; ``beta`` tokens of each are added, so that none is impossible."""
+    """The distribution of all terms; ``beta`` tokens of each are added, so that every term is possible."""
     return np.asarray((known + beta) / (known.sum() + beta * len(known)), np.float64)
 
 
 def smooth_rows(rows: F64, tokens: F64, unigram: F64, pseudo: float) -> F64:
-    """phi_k mixed with so many pseudo-tokens of the unigram, where it was learned from ``tokens[k]``."""
+    """phi_k, learned from ``tokens[k]`` tokens, mixed with ``pseudo`` pseudo-tokens of the unigram."""
     return np.asarray(
         (rows * tokens + pseudo * unigram[:, None]) / np.maximum(tokens + pseudo, _TINY), np.float64
     )
@@ -47,7 +47,7 @@ def responsibilities(pairs: Pairs, rows: F64 | F32, weights: F64, each: Each) ->
 def em_steps(
     pairs: Pairs, rows: F64, weights: F64, n_steps: int, unigram: F64, pseudo: float, each: Each
 ) -> tuple[F64, F64]:
-    """So many EM steps over documents, with the smoothing that the topics began with."""
+    """``n_steps`` EM steps over documents, with the given smoothing."""
     shape = (pairs.n_docs, len(rows))
     counts = csr_array((pairs.counts.astype(np.float64), pairs.terms, pairs.indptr), shape=shape)
     for _ in range(n_steps):
@@ -55,14 +55,13 @@ def em_steps(
         tally = np.asarray(counts.T @ resp, np.float64)
         tokens = tally.sum(axis=0)
         rows = smooth_rows(tally / np.maximum(tokens, _TINY), tokens, unigram, pseudo)
-        share = resp.sum(axis=0) + 1.0 / len(
-            weights
-        )  # a topic that lost its documents may come back
+        # a topic without documents may get some later
+        share = resp.sum(axis=0) + 1.0 / len(weights)
         weights = share / share.sum()
     return rows, weights
 
 
-def predictive(pairs: Pairs, theta: F64, rows: F32, each: Each) -> F64:
+def predictive_log_likelihood(pairs: Pairs, theta: F64, rows: F32, each: Each) -> F64:
     """sum over a document's tokens of ln sum_k theta_dk phi_kv, for each document."""
     value = np.empty(pairs.n_docs)
     known = np.maximum(rows.astype(np.float64), _TINY)
@@ -82,6 +81,6 @@ def random_start(n_terms: int, n_topics: int, seed: int) -> F64:
 
 
 def as_rows(rows: F64) -> F32:
-    """Topics as a posterior holds them: single precision, none of zero, columns that sum to one."""
+    """Topics of a posterior: single precision, positive, columns that sum to one."""
     rows = np.maximum(rows, 1e-30)
     return np.ascontiguousarray(rows / rows.sum(axis=0), dtype=np.float32)

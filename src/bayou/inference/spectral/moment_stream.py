@@ -77,16 +77,16 @@ def take(
     """Learn from documents, the first of which has this number in the stream."""
     if stream.sums.basis.shape[1]:
         return _add_pairs(stream, pairs, first, p)
-    room = p.burn_in - stream.waiting.pairs.n_docs
-    if p.mode == "history" or pairs.n_docs < room:
+    missing = p.burn_in - stream.waiting.pairs.n_docs
+    if p.mode == "history" or pairs.n_docs < missing:
         return stream._replace(waiting=reservoir.append_pairs(stream.waiting, pairs))
-    waiting = reservoir.join_pairs(stream.waiting.pairs, slice_pairs(pairs, 0, room))
-    rest = slice_pairs(pairs, room, pairs.n_docs)
+    waiting = reservoir.join_pairs(stream.waiting.pairs, slice_pairs(pairs, 0, missing))
+    rest = slice_pairs(pairs, missing, pairs.n_docs)
     stream = _add_pairs(with_basis(stream, waiting, p, seed), waiting, stream.since, p)
     if stream.sums.basis.shape[1]:
-        return _add_pairs(stream, rest, first + room, p)
+        return _add_pairs(stream, rest, first + missing, p)
     return take(
-        stream._replace(since=first + room), rest, first + room, p, seed
+        stream._replace(since=first + missing), rest, first + missing, p, seed
     )  # no document had moments
 
 
@@ -200,7 +200,7 @@ def _take_pairs(
     return MomentStreamState(first + pairs.n_docs, known, now, later, pool)
 
 
-def solved_generation(state: MomentStreamState, p: MomentSettings) -> MomentGeneration:
+def generation_to_solve(state: MomentStreamState, p: MomentSettings) -> MomentGeneration:
     """The generation to solve: the current one, or the documents of the uniform sample."""
     return state.now._replace(waiting=state.pool) if p.mode == "reservoir" else state.now
 

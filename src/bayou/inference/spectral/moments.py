@@ -1,9 +1,9 @@
-"""Sums over documents from which topics can be solved for: moments in a fixed basis.
+"""Moments in a fixed basis: sums over documents from which topics can be solved.
 
 For a mixture with topics phi_k and weights w_k, two and three different tokens of a document have the moments
-M2 = sum w phi phi' and M3 = sum w phi (x) phi (x) phi. Any basis Q in which the topics stay independent will
-do: Q'M2Q and M3(Q, Q, Q) are sums over documents, and so are the terms x r products that lead back from the
-basis to terms. Statistics of two shards add up; nothing of size terms x terms is ever made.
+M2 = sum w phi phi' and M3 = sum w phi (x) phi (x) phi. Any basis Q in which the topics stay independent is
+sufficient: Q'M2Q and M3(Q, Q, Q) are sums over documents, and so are the terms x r products that lead from
+the basis to terms. Statistics of two shards add up. No matrix of size terms x terms is computed.
 
 [Anandkumar14] Anandkumar, Ge, Hsu, Kakade, Telgarsky. Tensor decompositions for learning latent variable
 models. JMLR 15, 2014.
@@ -25,10 +25,10 @@ from bayou.inference.lda.documents import Pairs
 from bayou.kernels.rng import BASIS
 from bayou.kernels.spectral import moments as kernels
 
-DENSE = 256  # terms up to which the second moment is made and taken apart whole
-LONG = 30.0  # tokens from which a document that is mostly one term is left out
+DENSE = 256  # most terms for which the second moment is computed as a dense matrix
+LONG = 30.0  # least tokens of a document that is left out if it is mostly one term
 _BLOCK = 4096  # terms at a time
-_TOL, _STEPS = 1e-2, 20  # of eigenvectors: any basis near them serves as well
+_TOL, _STEPS = 1e-2, 20  # of eigenvectors; a basis near them is as good
 
 
 class Moments(NamedTuple):
@@ -63,7 +63,7 @@ def check(sums: Moments) -> None:
 
 
 def document_weights(pairs: Pairs, by_tokens: bool, max_share: float | None) -> F64:
-    """w_t of each document: its tokens or 1; 0 and -1 mark those that are left out."""
+    """w_t of each document: its tokens or 1; 0 and -1 mark documents that are left out."""
     weights = np.empty(pairs.n_docs)
     share = np.inf if max_share is None else max_share
     kernels.weigh_docs(weights, tuple(pairs), 0, pairs.n_docs, by_tokens, share, LONG)
@@ -71,7 +71,7 @@ def document_weights(pairs: Pairs, by_tokens: bool, max_share: float | None) -> 
 
 
 def add(sums: Moments, pairs: Pairs, weights: F64) -> Moments:
-    """Take documents in, in their order; the arrays are changed in place."""
+    """Add documents in their order. The arrays change in place."""
     kernels.add_docs(
         sums.seen, sums.cube, sums.once, tuple(pairs), 0, pairs.n_docs, sums.basis, weights
     )
@@ -85,14 +85,14 @@ def add(sums: Moments, pairs: Pairs, weights: F64) -> Moments:
 
 
 def scale_sums(sums: Moments, factor: float) -> Moments:
-    """All sums times one factor, in place: older documents count for less."""
+    """All sums times a factor, in place, to reduce the weight of older documents."""
     for array in (sums.seen, sums.cube, sums.once):
         np.multiply(array, factor, out=array)
     return sums._replace(weight=sums.weight * factor)
 
 
 def merge_sums(one: Moments, other: Moments) -> Moments:
-    """The sums over both sets of documents, taken in the same basis."""
+    """The sums over both sets of documents, in the same basis."""
     if one.basis.shape != other.basis.shape or not np.array_equal(one.basis, other.basis):
         raise ValueError("moments add up only in the same basis; give both the same one")
     return Moments(
@@ -112,8 +112,8 @@ def normals(shape: tuple[int, ...], seed: int, purpose: int, number: int) -> F64
 def main_directions(pairs: Pairs, weights: F64, n_terms: int, r: int, seed: int) -> F64:
     """The r directions in which the second moment of these documents is largest, as columns.
 
-    By algebraic value: with its diagonal taken out, the empirical moment has negative eigenvalues that
-    are large and mean nothing. No column without documents to learn from.
+    Largest by algebraic value: without its diagonal part the empirical moment has large negative eigenvalues
+    without meaning. Without documents there are no columns.
     """
     used = np.flatnonzero(weights > 0)
     if not len(used):
@@ -133,7 +133,7 @@ def main_directions(pairs: Pairs, weights: F64, n_terms: int, r: int, seed: int)
 
 
 def _eigenvectors(counts: Any, b: F64, r: int, seed: int) -> F64:
-    """Of C' diag(b) C less its diagonal part, the r of largest eigenvalue."""
+    """The r leading eigenvectors of C' diag(b) C without its diagonal part."""
     n_terms = counts.shape[1]
     diagonal = np.asarray(counts.T @ b, np.float64)
     if n_terms <= DENSE or r >= n_terms - 1:
@@ -152,13 +152,13 @@ def _eigenvectors(counts: Any, b: F64, r: int, seed: int) -> F64:
     start = normals((n_terms,), seed, BASIS, 0)
     try:
         values, vectors = eigsh(operator, k=r, which="LA", tol=_TOL, v0=start)
-    except ArpackError:  # too few documents for so many directions: most eigenvalues are equal
+    except ArpackError:  # too few documents for r directions: most eigenvalues are equal
         return _subspace(product, float(diagonal.max()), normals((n_terms, r), seed, BASIS, 1))
     return np.asarray(vectors[:, np.argsort(-values)], np.float64)
 
 
 def _subspace(product: Callable[[F64], F64], shift: float, start: F64) -> F64:
-    """Subspace iteration on the moment plus its largest diagonal part, which makes it positive."""
+    """Subspace iteration on the moment plus its largest diagonal entry, which makes it positive."""
     x = np.linalg.qr(start)[0]
     for _ in range(_STEPS):
         x = np.linalg.qr(product(x) + shift * x)[0]
@@ -167,7 +167,7 @@ def _subspace(product: Callable[[F64], F64], shift: float, start: F64) -> F64:
 
 
 class MixtureMoments(NamedTuple):
-    """Moments of a mixture in the basis: means over documents, corrected for tokens taken twice."""
+    """Moments of a mixture in the basis: means over documents, without pairs of a token with itself."""
 
     back: F64  # M2 Q, terms x r
     second: F64  # Q'M2Q, r x r
@@ -175,7 +175,7 @@ class MixtureMoments(NamedTuple):
 
 
 def second_moment(sums: Moments, alpha0: float = 0.0) -> MixtureMoments:
-    """M1 and M2; for LDA with sum(alpha) = alpha0, M2 without what two draws of one theta share."""
+    """M1 and M2; for LDA with sum(alpha) = alpha0, M2 without the dependence through one theta."""
     r = sums.basis.shape[1]
     first = sums.once[:, 2] / sums.weight
     back = (sums.seen[:, :r] - sums.once[:, :1] * sums.basis) / sums.weight
@@ -190,7 +190,7 @@ def third_moment(sums: Moments, whiten: F64, alpha0: float = 0.0) -> F64:
     r, k = whiten.shape
     whole = np.empty((r, r, r))
     kernels.unpack_into(whole, sums.cube)
-    for _ in range(3):  # contract the first mode; the contracted one goes to the end
+    for _ in range(3):  # contract the first mode; the contracted mode becomes the last
         whole = np.tensordot(whole, whiten, axes=(0, 0))
     tensor = whole - _symmetric(_twice(sums, whiten)) + 2.0 * _thrice(sums, whiten)
     tensor /= sums.weight

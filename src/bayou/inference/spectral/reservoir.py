@@ -1,8 +1,8 @@
-"""A uniform sample of a stream of documents in constant memory, and a run of documents kept whole.
+"""A uniform sample of a stream of documents in constant memory, or all documents of a stream.
 
-Which documents are in the sample depends on the seed and on their number in the stream alone, so it does
-not matter how the stream is cut. Algorithm L skips ahead: of n documents about R (1 + ln(n / R)) are looked
-at [Li94].
+Which documents are in the sample depends only on the seed and on their number in the stream, so the cut of
+the stream does not matter. Algorithm L skips documents: of n documents about R (1 + ln(n / R)) are examined
+[Li94].
 
 [Li94] Li. Reservoir-sampling algorithms of time complexity O(n(1 + log(N / n))). ACM TOMS 20, 1994.
 """
@@ -23,7 +23,7 @@ _MASK = (1 << 64) - 1
 
 
 class Reservoir(NamedTuple):
-    """Documents that are kept; a state, so arrays and numbers only."""
+    """Documents that are kept, as arrays and numbers."""
 
     indptr: Annotated[I64, Array("docs+1", offsets="pairs")]
     terms: Annotated[I32, Array("pairs", below="terms")]
@@ -31,7 +31,7 @@ class Reservoir(NamedTuple):
     n_seen: int  # documents offered
     n_drawn: int  # random numbers used
     log_w: Annotated[float, Number(ge=None)]  # ln W of Algorithm L
-    next: int  # the number of the next document to take in
+    next: int  # the number of the next document to take
 
     @property
     def pairs(self) -> Pairs:
@@ -47,7 +47,7 @@ def none() -> Reservoir:
 
 
 def join_pairs(one: Pairs, other: Pairs) -> Pairs:
-    """Documents of one after those of the other."""
+    """Documents of ``one``, then documents of ``other``."""
     ends = one.indptr[-1] + (other.indptr[1:] - other.indptr[0])
     span = slice(other.indptr[0], other.indptr[-1])
     return Pairs(
@@ -66,7 +66,7 @@ def slice_pairs(pairs: Pairs, lo: int, hi: int) -> Pairs:
 
 
 def append_pairs(kept: Reservoir, pairs: Pairs) -> Reservoir:
-    """All documents kept, at the end."""
+    """The documents with more documents at the end."""
     return kept._replace(
         **join_pairs(kept.pairs, pairs)._asdict(), n_seen=kept.n_seen + pairs.n_docs
     )
@@ -81,8 +81,7 @@ def latest(kept: Reservoir, pairs: Pairs, size: int) -> Reservoir:
 
 def sample_pairs(kept: Reservoir, pairs: Pairs, size: int, seed: int) -> Reservoir:
     """Offer documents to a sample of ``size``."""
-    room = max(size - kept.pairs.n_docs, 0)
-    first = min(room, pairs.n_docs)
+    first = min(max(size - kept.pairs.n_docs, 0), pairs.n_docs)
     n_before = kept.n_seen
     if first:
         kept = append_pairs(kept, slice_pairs(pairs, 0, first))
@@ -107,7 +106,7 @@ def _draw(kept: Reservoir, seed: int) -> float:
 
 
 def _draw_skip(kept: Reservoir, size: int, seed: int) -> Reservoir:
-    """W <- W U^(1/R), and the geometric gap that follows from it."""
+    """W <- W U^(1/R), and a geometric gap with this W."""
     log_w = kept.log_w + math.log(_draw(kept, seed)) / size
     kept = kept._replace(log_w=log_w, n_drawn=kept.n_drawn + 1)
     miss = math.log1p(-math.exp(log_w)) if log_w < 0.0 else -math.inf
@@ -117,7 +116,7 @@ def _draw_skip(kept: Reservoir, size: int, seed: int) -> Reservoir:
 
 
 def _swap_pairs(kept: Reservoir, pairs: Pairs, replaced: dict[int, int]) -> Reservoir:
-    """Put documents of ``pairs`` into slots."""
+    """Replace the documents in some slots by documents of ``pairs``."""
     both = join_pairs(kept.pairs, pairs)
     n = kept.pairs.n_docs
     order = np.arange(n)

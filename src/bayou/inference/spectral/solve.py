@@ -1,8 +1,8 @@
-"""From moments to topics: whiten the second, take the third apart, lead the parts back to terms.
+"""From moments to topics: whiten the second moment, decompose the third, map the components to terms.
 
-Under the model the whitened third moment is sum_k lambda_k v_k (x) v_k (x) v_k with orthonormal v_k, and both
-weights and topics can be read off it. When the model is not true, or K is too large, the same numbers say so:
-`Diagnosis`.
+Under the model the whitened third moment is sum_k lambda_k v_k (x) v_k (x) v_k with orthonormal v_k, which
+determines weights and topics. If documents do not follow the model, or K is too large, the same numbers show
+it: `Diagnosis`.
 
 [Anandkumar14] Anandkumar, Ge, Hsu, Kakade, Telgarsky. Tensor decompositions for learning latent variable
 models. JMLR 15, 2014.
@@ -23,17 +23,17 @@ from bayou.inference.spectral.mixture import random_start
 from bayou.inference.spectral.moments import Moments
 from bayou.kernels.rng import SHUFFLE, key, permutation
 
-LEAST = 1e-3  # eigenvalues under this share of the first are noise
+LEAST = 1e-3  # eigenvalues below this fraction of the first are noise
 FAINT = 1e-9  # weight of a topic that the data do not support
-NEAR = 2.0  # times the next eigenvalue: what does not reach that hardly stands out
-FAR = 0.2  # how far from 1 sums may be before they are told
-MANY = 256  # topics from which no tensor is made while the documents are at hand
+NEAR = 2.0  # least ratio of the last eigenvalue in use to the next one
+FAR = 0.2  # how far from 1 sums may be before they are reported
+MANY = 256  # topics from which the tensor is not computed if the documents are available
 
 AnyFloat = Annotated[float, Number(ge=None, finite=False)]
 
 
 class Diagnosis(NamedTuple):
-    """What the moments say about themselves."""
+    """How well the moments fit the model."""
 
     eigenvalues: Annotated[F64, Array("values", ge=None)]  # of the second moment, largest first
     rank: int  # number of eigenvalues that are above the noise; at most n_topics
@@ -49,21 +49,21 @@ class Diagnosis(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The smallest eigenvalue in use over the next one; large is good, infinite if none is left."""
+        """The smallest eigenvalue in use over the next one; large is good, infinite if there is none."""
         if not 0 < self.rank < len(self.eigenvalues):
             return float("inf") if self.rank else float("nan")
         after = max(float(self.eigenvalues[self.rank]), 0.0)
         return float(self.eigenvalues[self.rank - 1]) / after if after else float("inf")
 
     def doubts(self, n_topics: int, weights: F64) -> list[str]:
-        """Reasons not to trust the answer, in sentences; none is a good sign."""
+        """Reasons not to trust the solution, as sentences."""
         out = []
         if self.n_docs == 0:
-            return ["no document has three tokens; there is nothing to solve for"]
+            return ["no document has three tokens; give longer documents"]
         if self.rank < n_topics:
             out.append(
-                f"the documents support {self.rank} topics, not {n_topics}: the others are the "
-                "distribution of all terms; ask for fewer topics or give more documents"
+                f"the documents support {self.rank} topics, not {n_topics}: the other topics are the "
+                "distribution of all terms; use fewer topics or give more documents"
             )
         elif self.gap < NEAR:
             out.append(
@@ -72,12 +72,14 @@ class Diagnosis(NamedTuple):
             )
         if abs(self.weight_sum - 1.0) > FAR:
             out.append(
-                f"the weights sum to {self.weight_sum:.2f} before they are made to sum to 1: "
-                "too many topics, too few documents, or documents of several topics"
+                f"the weights sum to {self.weight_sum:.2f} before they are normalised: "
+                "too many topics, too few documents, or documents with several topics"
             )
         far = int((np.abs(self.column_sums - 1.0) > FAR).sum())
         if far:
-            out.append(f"{far} topics do not come out as distributions; do not trust them")
+            out.append(
+                f"{far} topics do not sum to 1 before they are normalised; do not trust them"
+            )
         if self.residual > 0.5:
             out.append(
                 f"{self.residual:.0%} of the third moment is not explained by any {n_topics} topics"
@@ -85,16 +87,16 @@ class Diagnosis(NamedTuple):
         if self.n_bursty > 0.1 * (self.n_bursty + self.n_docs):
             out.append(
                 f"{self.n_bursty} documents are mostly one term and were left out; "
-                "if they are as they should be, set max_share=None"
+                "if they are correct, set max_share=None"
             )
         small = int((weights < 0.1 / n_topics).sum()) - (n_topics - self.rank)
         if small > 0:
-            out.append(f"{small} topics are very small; a few odd documents may have made them")
+            out.append(f"{small} topics are very small; a few unusual documents may be the cause")
         return out
 
 
 class Solution(NamedTuple):
-    """Weights that sum to one and topics as columns that do, before any smoothing."""
+    """Weights and topics, both normalised, before any smoothing."""
 
     weights: F64  # topics
     rows: F64  # terms x topics
@@ -107,8 +109,8 @@ def solve(
 ) -> Solution:  # fmt: skip
     """Weights and topics; ``alpha0`` > 0 for LDA, whose weights are then alpha_k / alpha0.
 
-    Linear algebra on one thread: on several, sums are rounded in another order. ``documents`` and their
-    weights, where they are at hand, spare the tensor of very many topics.
+    Linear algebra runs on one thread, because several threads change the order of sums. With ``documents``
+    and their weights the tensor of very many topics is not computed.
     """
     with one_thread():
         return _solve(sums, n_topics, method, seed, alpha0, documents)
@@ -150,7 +152,7 @@ def _parameters(parts: tensor.TensorParts, back: F64, alpha0: float) -> tuple[F6
 def _finish(
     sums: Moments, n_topics: int, values: F64, left: float, weights: F64, columns: F64
 ) -> Solution:
-    """Clip to the simplex, order by weight, and fill up with topics that say nothing."""
+    """Clip to the simplex, order by weight, and add unigram topics up to ``n_topics``."""
     rank = len(weights)
     column_sums = columns.sum(axis=0)
     clipped = np.maximum(columns, 0.0)
@@ -172,7 +174,7 @@ def _finish(
 
 
 def nothing(sums: Moments, n_topics: int) -> Solution:
-    """The answer while there is nothing to solve for: every topic is the distribution of all terms."""
+    """The solution without moments: every topic is the distribution of all terms."""
     n_terms = len(sums.basis)
     once = sums.once[:, 2]
     unigram = once / once.sum() if once.sum() > 0 else np.full(n_terms, 1.0 / n_terms)
@@ -185,7 +187,7 @@ def nothing(sums: Moments, n_topics: int) -> Solution:
 def from_documents(
     pairs: Pairs, weights: F64, n_terms: int, rank: int, sample: I64 | None, seed: int
 ) -> Moments:
-    """Moments of documents in the main directions of all of them, or of a sample."""
+    """Moments of documents, in the main directions of all documents or of a sample."""
     some = (pairs, weights) if sample is None else (select(pairs, sample), weights[sample])
     with one_thread():
         basis = moments.main_directions(*some, n_terms, min(rank, n_terms), seed)
@@ -193,14 +195,14 @@ def from_documents(
 
 
 def sample_of(n_docs: int, most: int, seed: int) -> I64 | None:
-    """A keyed sample of so many documents in rising order; None where all may be taken."""
+    """A keyed sample of ``most`` documents in rising order; None if there are no more than that."""
     if n_docs <= most:
         return None
     return np.sort(permutation(n_docs, np.uint64(key(seed, SHUFFLE, 0, 1)))[:most])
 
 
 def lda_start(pairs: Pairs, n_terms: int, n_topics: int, seed: int, alpha0: float = 1.0) -> F32:
-    """Counts n_vk to start LDA from: spectral topics, a fifth of each the distribution of all terms.
+    """Counts n_vk to start LDA from: spectral topics mixed with a fifth of the distribution of all terms.
 
     Topics that the documents do not support start as noise around that distribution.
     """

@@ -1,11 +1,11 @@
 """A symmetric K x K x K tensor as sum_k lambda_k v_k (x) v_k (x) v_k with orthonormal v_k.
 
 ``symmetric``  all vectors at once: V <- polar(T(V, V)), from several starts (the default)
-``deflation``  one after the other by the robust power method [Anandkumar14], each subtracted
+``deflation``  one vector after the other by the robust power method [Anandkumar14], each subtracted
 ``jacobi``     joint diagonalisation of all slices by plane rotations [Cardoso96]
-``jennrich``   eigenvectors of one random combination of slices: instant, the noisiest
+``jennrich``   eigenvectors of one random combination of slices: the fastest and the noisiest
 
-The first two need no tensor, only its products T(I, v, v), which can be had from documents (`implicit`).
+The first two need only products T(I, v, v) of the tensor, which can be computed from documents (`implicit`).
 
 [Anandkumar14] Anandkumar, Ge, Hsu, Kakade, Telgarsky. Tensor decompositions for learning latent variable
 models. JMLR 15, 2014.
@@ -29,21 +29,21 @@ from bayou.kernels.rng import STARTS
 METHODS = ("symmetric", "deflation", "jacobi", "jennrich")
 N_STARTS, N_STEPS, TOL = 4, 200, 1e-10
 _TRIES = 20  # random combinations of slices for `jennrich`
-_ROTATIONS = 100  # rounds of `jacobi` at most
+_ROTATIONS = 100  # most rounds of `jacobi`
 _BLOCK = 4096  # documents at a time
 
 Product = Callable[[F64], F64]  # V to the matrix with columns T(I, v_k, v_k)
 
 
 class TensorParts(NamedTuple):
-    """lambda in falling order, the vectors as columns."""
+    """lambda in falling order, and the vectors as columns."""
 
     values: F64
     vectors: F64
 
 
 def dense(tensor: F64) -> Product:
-    """Products of a tensor that is at hand."""
+    """Products of a given tensor."""
     k = len(tensor)
     flat = tensor.reshape(k * k, k)
 
@@ -58,7 +58,7 @@ def implicit(pairs: Pairs, weights: F64, whiten: F64) -> Product:
     """Products of the whitened third moment of documents, without the tensor.
 
     With z = Wx and p_j = C z^j, T(I, x, x) = W'[C'(a (p1^2 - p2)) - 2 C'(a p1) z + 2 (C'a) z^2]: the cost
-    of a product is that of reading the documents, however many topics there are.
+    of a product is one pass over the documents, for any number of topics.
     """
     n_terms = len(whiten)
     shape = (pairs.n_docs, n_terms)
@@ -94,7 +94,7 @@ def decompose(
     if method == "deflation":
         return _order_parts(_deflation(product, k, seed), product)
     if tensor is None:
-        raise ValueError(f"{method!r} needs the tensor itself; use 'symmetric' for so many topics")
+        raise ValueError(f"{method!r} needs the tensor itself; use 'symmetric' for {k} topics")
     vectors = _jacobi(tensor) if method == "jacobi" else _jennrich(tensor, product, seed)
     return _order_parts(vectors, product)
 
@@ -108,7 +108,7 @@ def residual(tensor: F64, parts: TensorParts) -> float:
 
 
 def _order_parts(vectors: F64, product: Product) -> TensorParts:
-    """Signs such that lambda is not negative, the largest first."""
+    """Components with lambda not negative, the largest first."""
     values = np.einsum("ak,ak->k", vectors, product(vectors))
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
@@ -175,7 +175,7 @@ def _jennrich(tensor: F64, product: Product, seed: int) -> F64:
 
 
 def _jacobi(tensor: F64) -> F64:
-    """Rotate pairs of axes until all slices are as diagonal as they get."""
+    """Rotate pairs of axes until all slices are as diagonal as possible."""
     k = len(tensor)
     slices, v = tensor.copy(), np.eye(k)
     for _ in range(_ROTATIONS):

@@ -1,7 +1,7 @@
-"""Where to cut a list of scores: F1 = 2 tp / (predicted + true) at every level that can be best.
+"""F1 = 2 tp / (predicted + true) of a list of scores, at every threshold that can be best.
 
-The best cut of an F1 lies right below the score of something true: going further down without meeting one
-adds to what is predicted and nothing to what is right. So only scores of positives are levels.
+The best threshold lies directly below the score of a positive: a lower one that includes no further positive
+adds predictions only. So the levels are the scores of positives.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from bayou.inference.lda.arrays import F64, I64
 
 
 class Levels(NamedTuple):
-    """What is predicted, and rightly so, at each level, from nothing at all to everything that is true."""
+    """Predictions and true positives at each level, from no prediction to all positives."""
 
-    level: F64  # the lowest score that is still predicted, descending; first +inf: nothing is
+    level: F64  # the lowest score that is predicted, descending; the first is +inf: none is
     found: I64
     tp: I64
     n_true: int
 
 
 def levels(positives: F64, values: Iterable[tuple[F64, int]]) -> Levels:
-    """Count what is predicted at each level.
+    """Count predictions and true positives at each level.
 
     Parameters
     ----------
     positives : array
-        Scores of what is true.
+        Scores of the positives.
     values : iterable of (array, int)
-        Scores of everything, what is true included, in parts; each counts so many times.
+        All scores, positives included, in parts; each part with its multiplicity.
 
     Examples
     --------
@@ -50,13 +50,13 @@ def levels(positives: F64, values: Iterable[tuple[F64, int]]) -> Levels:
 
 
 def best_level(of: Levels) -> int:
-    """The level with the best F1; the highest of several."""
+    """The level with the best F1; the highest one on ties."""
     size = of.found + of.n_true
     return int(np.argmax(2 * of.tp / np.maximum(size, 1)))
 
 
 def threshold_at(level: float, values: F64) -> float:
-    """The number that a score must exceed: halfway between a level and the next score below it.
+    """The threshold of a level: halfway between its score and the next score below.
 
     Examples
     --------
@@ -70,11 +70,11 @@ def threshold_at(level: float, values: F64) -> float:
         return float(np.nextafter(level, -np.inf))
     low = float(below.max())
     middle = low + (level - low) / 2
-    return middle if middle < level else low  # between neighbouring numbers there is no middle
+    return middle if middle < level else low  # adjacent floats have no middle
 
 
 def best_threshold(values: F64, true: NDArray[Any]) -> float:
-    """The threshold with the best F1 of one list of scores, of which ``true`` are the places of positives.
+    """The threshold with the best F1 for one list of scores; ``true`` are the places of positives.
 
     Examples
     --------

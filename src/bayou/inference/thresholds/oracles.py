@@ -1,4 +1,4 @@
-"""Rules that look at the answers: how far any threshold could come with given scores."""
+"""Rules that use the test labels: upper bounds for thresholds with given scores."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse
 
 
 class _Oracle(Rule):
-    """Fitted to the very documents it is asked about."""
+    """A rule that is fitted to the documents it predicts."""
 
     needs_test_labels: ClassVar[bool] = True
 
     def _choose(self, scores: Scores) -> csr_array:
         if scores.shape[0] != self.n_docs_:
             raise ValueError(
-                f"{type(self).__name__} was fitted on {self.n_docs_} documents and knows the answers for "
-                f"those only; got {scores.shape[0]}. Use a rule without test labels for others"
+                f"{type(self).__name__} was fitted on {self.n_docs_} documents and predicts only those; "
+                f"got {scores.shape[0]}. Use a rule without test labels for others"
             )
         return top_documents(scores, self.counts_)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OracleCalibrated(_Oracle):
-    """Each label to its best documents, as many as truly have it. It looks at test labels.
+    """Give each label to its best documents, as many as truly have it. Uses test labels.
 
-    Precision equals recall for every label then: their break-even point.
+    Precision then equals recall for every label: the break-even point.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class OracleCalibrated(_Oracle):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OracleF1(_Oracle):
-    """Each label to its best documents, as many as make its F1 best. It looks at test labels.
+    """Give each label to its best documents, as many as maximise its F1. Uses test labels.
 
-    The most that a threshold a label can reach. Some papers call it break-even, which it is not.
+    An upper bound for one threshold per label. Some papers call it break-even, which it is not.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rules that ask the document: how many labels, or which threshold.
+"""Rules with a regression on documents: the number of labels, or the threshold.
 
 [Elisseeff01] Elisseeff, Weston. A kernel method for multi-labelled classification. NIPS 14, 2001.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -24,19 +24,25 @@ _FOLDS = 3
 
 
 class _OfDocuments(Rule):
-    """A rule with a regression on documents: on their features or, without any, on their scores."""
+    """A rule with a regression on the features of documents or, without features, on their scores."""
 
     uses_documents: ClassVar[bool] = True
 
+    if TYPE_CHECKING:
+        model_: Any
+
+        def _regress(self, scores: Scores, truth: csr_array, features: Any) -> None: ...
+        def _choose_labels(self, scores: Scores, predicted: F64) -> csr_array: ...
+
     def fit(self, scores: Any, truth: Any, X: Any = None) -> Self:
-        """Learn from scores that were made without looking at ``truth``.
+        """Learn from scores that were computed without ``truth``.
 
         Parameters
         ----------
         scores : matrix (documents, labels), dense or sparse
         truth : matrix of 0 and 1 (documents, labels), dense or sparse
         X : matrix (documents, features), optional
-            What the regression is on; the scores, if left out.
+            What the regression is on. Default: the scores.
         """
         given, true = _pair(scores, truth)
         self.on_scores_ = X is None
@@ -46,13 +52,13 @@ class _OfDocuments(Rule):
         return self
 
     def predict(self, scores: Any, X: Any = None) -> Any:
-        """The labels of each document: an indicator, sparse where the scores are.
+        """The labels of each document as an indicator, sparse if the scores are.
 
         Parameters
         ----------
         scores : matrix (documents, labels), dense or sparse
         X : matrix (documents, features)
-            If there was one in `fit`.
+            Required if `fit` had it.
         """
         given = self._read(scores)
         if (X is None) is not self.on_scores_:
@@ -75,25 +81,19 @@ class _OfDocuments(Rule):
             )
         return features
 
-    def _regress(self, scores: Scores, truth: csr_array, features: Any) -> None:
-        raise TypeError(f"{type(self).__name__} does not say what it learns")
-
-    def _choose_labels(self, scores: Scores, predicted: F64) -> csr_array:
-        raise TypeError(f"{type(self).__name__} does not say what it chooses")
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CardinalityRegression(_OfDocuments):
-    """The best labels of a document, as many as a Lasso regression on the document says; one at least.
+    """The best labels of a document, as many as a Lasso regression on the document predicts; at least one.
 
     The regression does not depend on the classifier.
 
     Parameters
     ----------
     penalty : float, optional
-        Weight of the Lasso's penalty; by default it is chosen by cross-validation in three folds.
+        Weight of the Lasso's penalty. Default: chosen by cross-validation in three folds.
     max_docs : int
-        Documents to learn from, at most; they are taken at equal distances.
+        Most documents to learn from, taken at equal distances.
 
     Attributes
     ----------
@@ -120,9 +120,9 @@ class CardinalityRegression(_OfDocuments):
         sizes = np.diff(truth.indptr)[use].astype(np.float64)
         few = len(use) < 2 * _FOLDS or (sizes == sizes[0]).all()
         if self.penalty is None and few:
-            model: Any = Lasso(alpha=1e6)  # the mean for all: nothing else can be told
+            model: Any = Lasso(alpha=1e6)  # too few documents: the mean for all
         elif self.penalty is None:
-            # whole numbers are all that is asked, so that small penalties and many digits buy nothing
+            # predictions are rounded, so small penalties and high precision do not help
             model = LassoCV(cv=_FOLDS, eps=1e-2, tol=1e-3)
         elif self.penalty == 0:
             model = Ridge(alpha=1e-9)
@@ -138,10 +138,10 @@ class CardinalityRegression(_OfDocuments):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdRegression(_OfDocuments):
-    """Labels above a threshold that a ridge regression on the document says [Elisseeff01].
+    """Labels above a threshold that a ridge regression on the document predicts [Elisseeff01].
 
-    It is fitted to the threshold of each document that makes the F1 of its labels best; for a document
-    without labels, to its largest score.
+    The regression is fitted to the threshold of each document with the best F1 of its labels. For a document
+    without labels it is fitted to the largest score.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What rules have in common, and the three ways to choose: above a number, labels, documents."""
+"""The base of rules, and three ways to choose: above a threshold, best labels, best documents."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -23,18 +23,23 @@ from bayou.metrics.multilabel.inputs import (
 
 
 class Rule(BaseEstimator):
-    """A rule from scores to labels: fitted to scores and truth, it gives an indicator for new scores.
+    """A rule from scores to label sets: fitted to scores and true labels, applied to new scores.
 
     Attributes
     ----------
     n_labels_ : int
     """
 
-    uses_documents: ClassVar[bool] = False  # whether fit and predict take the documents too
-    needs_test_labels: ClassVar[bool] = False  # an oracle
+    uses_documents: ClassVar[bool] = False  # whether fit and predict also take the documents
+    needs_test_labels: ClassVar[bool] = False  # whether the rule is an oracle
+
+    if TYPE_CHECKING:
+
+        def _learn(self, scores: Scores, truth: csr_array) -> None: ...
+        def _choose(self, scores: Scores) -> csr_array: ...
 
     def fit(self, scores: Any, truth: Any) -> Self:
-        """Learn from scores that were made without looking at ``truth``.
+        """Learn from scores that were computed without ``truth``.
 
         Parameters
         ----------
@@ -47,7 +52,7 @@ class Rule(BaseEstimator):
         return self
 
     def predict(self, scores: Any) -> Any:
-        """The labels of each document: an indicator, sparse where the scores are.
+        """The labels of each document as an indicator, sparse if the scores are.
 
         Parameters
         ----------
@@ -65,12 +70,6 @@ class Rule(BaseEstimator):
             )
         return given
 
-    def _learn(self, scores: Scores, truth: csr_array) -> None:
-        raise TypeError(f"{type(self).__name__} does not say what it learns")
-
-    def _choose(self, scores: Scores) -> csr_array:
-        raise TypeError(f"{type(self).__name__} does not say what it chooses")
-
 
 def _pair(scores: Any, truth: Any) -> tuple[Scores, csr_array]:
     true = read_indicator("truth", truth)
@@ -78,12 +77,12 @@ def _pair(scores: Any, truth: Any) -> tuple[Scores, csr_array]:
 
 
 def in_form(found: csr_array, scores: Any) -> Any:
-    """Sparse as the scores, or dense as they."""
+    """Sparse if the scores are sparse, else dense."""
     return found if is_sparse(scores) else found.toarray()
 
 
 def above(scores: Scores, thresholds: F64) -> csr_array:
-    """Labels with a score above the threshold: one a label (a row), or one a document (a column)."""
+    """Labels with a score above the threshold: one per label (a row), or one per document (a column)."""
     by_document = thresholds.ndim == 2
     parts = [
         csr_array(dense(scores[rows]) > (thresholds[rows] if by_document else thresholds))
@@ -93,7 +92,7 @@ def above(scores: Scores, thresholds: F64) -> csr_array:
 
 
 def top_labels(scores: Scores, n_each: I64) -> csr_array:
-    """The best labels of each document, as many as it is given; ties go to the lower column."""
+    """The ``n_each`` best labels of each document; ties go to the lower column."""
     n_docs, n_labels = scores.shape
     chosen = []
     for rows in row_chunks(n_docs, n_labels):
@@ -104,7 +103,7 @@ def top_labels(scores: Scores, n_each: I64) -> csr_array:
 
 
 def top_documents(scores: Scores, n_each: I64) -> csr_array:
-    """The best documents of each label, as many as it is given; ties go to the earlier document."""
+    """The ``n_each`` best documents of each label; ties go to the earlier document."""
     columns: Any = csc_array(scores) if is_sparse(scores) else scores
     n_each = np.minimum(n_each, scores.shape[0])
     chosen = [np.zeros(0, np.int64)]

@@ -1,4 +1,4 @@
-"""Rules that need scores and labels alone: SCut, RCut and proportional cuts [Yang01].
+"""Rules that need only scores and labels: SCut, RCut and proportional cuts [Yang01].
 
 [Yang01] Yang. A study of thresholding strategies for text categorization. SIGIR 2001.
 """
@@ -21,7 +21,7 @@ from bayou.metrics.multilabel.inputs import Scores, dense, is_sparse, largest, r
 
 
 def _parts(scores: Scores) -> Iterator[tuple[F64, int]]:
-    """All scores, some at a time, with how often each part counts."""
+    """All scores in parts, each part with its multiplicity."""
     if is_sparse(scores):
         yield scores.data, 1
         yield np.zeros(1), scores.shape[0] * scores.shape[1] - scores.nnz
@@ -34,16 +34,16 @@ def _shared_threshold(scores: Scores, truth: csr_array) -> float:
     """One threshold for all labels, with the best micro-F1."""
     of = levels(positive_scores(truth, scores), _parts(scores))
     best = float(of.level[best_level(of)])
-    # Of all pairs the next score below is next to the level; it is not worth looking for.
+    # among all pairs the next score below is close to the level, so it is not searched for
     return float(scores.max()) if np.isinf(best) else float(np.nextafter(best, -np.inf))
 
 
 def best_together(each: list[Levels], start: float) -> list[int]:
-    """The level of every label for which their pooled F1 is best.
+    """The level of every label for which the pooled F1 is best.
 
     Pooled F1 is a ratio of sums, 2 sum tp / sum (found + true). For a value f of it, taking the level with
-    the largest 2 tp - f (found + true) of each label gives a ratio of at least f; repeated from there, the
-    ratio rises until it is the largest one [Dinkelbach67].
+    the largest 2 tp - f (found + true) of each label gives a ratio of at least f. Repeated from there, the
+    ratio rises to its maximum [Dinkelbach67].
 
     [Dinkelbach67] Dinkelbach. On nonlinear fractional programming. Management Science 13, 1967.
     """
@@ -60,15 +60,15 @@ def best_together(each: list[Levels], start: float) -> list[int]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SCut(Rule):
-    """A threshold for each label, the best one on validation data (SCut) [Yang01].
+    """One threshold per label, the best one on validation data (SCut) [Yang01].
 
     Parameters
     ----------
     measure : {"f1", "micro"}
         Each label's own F1, or the micro-F1 of the labels that have a threshold of their own.
     min_positives : int
-        A label with fewer positive documents takes the threshold that is best for all labels together: its
-        own would be chance.
+        A label with fewer positive documents takes the threshold that is best for all labels together, since
+        its own would be unreliable.
     min_f1 : float
         With ``measure="f1"``, a label whose best F1 is lower takes its highest validation score as threshold
         (SCutFBR.1). Otherwise a label whose positives all have the lowest score would go to every document.
@@ -76,7 +76,7 @@ class SCut(Rule):
     Attributes
     ----------
     thresholds_ : float64 array (labels,)
-        A label is given where its score is above.
+        A label is given if its score is above.
     shared_threshold_ : float
 
     Examples
@@ -128,7 +128,7 @@ class RCut(Rule):
     Parameters
     ----------
     k : int, optional
-        Labels a document; by default the number with the best micro-F1, up to the most that a document has.
+        Labels per document. Default: the number with the best micro-F1, at most the largest in training.
 
     Attributes
     ----------
@@ -166,10 +166,9 @@ def _round_half_up(values: Any) -> I64:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ProportionalCut(Rule):
-    """Each label to its best documents, as often as in training (PCut) [Yang01].
+    """Give each label to its best documents, as often as in training (PCut) [Yang01].
 
-    What a document gets depends on the documents it is predicted with: give the whole test set at once. Not
-    for streams.
+    The labels of a document depend on the other documents: give the whole test set at once. Not for streams.
 
     Attributes
     ----------

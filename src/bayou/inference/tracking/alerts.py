@@ -60,7 +60,7 @@ def alerts_of(step: SliceResult, here: SliceContext, settled: bool) -> list[Aler
 
 def _drift_columns(step: SliceResult, judged: SliceEvidence, reported: set[int]) -> list[int]:
     """Columns of topics that have drifted and are not reported yet."""
-    return _unreported(step, np.flatnonzero(judged.is_new), reported)
+    return _columns_without_alert(step, np.flatnonzero(judged.is_new), reported)
 
 
 def _swing_columns(step: SliceResult, judged: SliceEvidence, reported: set[int]) -> list[int]:
@@ -71,10 +71,10 @@ def _swing_columns(step: SliceResult, judged: SliceEvidence, reported: set[int])
     before = step.before
     fresh = (judged.swung != 0) & (judged.swung != before.leaning)
     changing = judged.is_new | ((judged.drifted | (before.alarmed > 0)) & (judged.swung < 0))
-    return _unreported(step, np.flatnonzero(fresh & ~changing), reported)
+    return _columns_without_alert(step, np.flatnonzero(fresh & ~changing), reported)
 
 
-def _unreported(step: SliceResult, columns: I64, reported: set[int]) -> list[int]:
+def _columns_without_alert(step: SliceResult, columns: I64, reported: set[int]) -> list[int]:
     return [k for k in columns.tolist() if int(step.before.ids[k]) not in reported]
 
 

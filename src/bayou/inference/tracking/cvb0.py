@@ -230,10 +230,10 @@ def _counts_from_noise(
     """n_vk after a few passes in mini-batches that start from noise."""
     pairs, (n_terms, n_topics) = work.pairs, known.rows.shape
     counts = em.noise_start(pairs, n_terms, n_topics, seed, each)
-    scratch, both = em.make_scratch(batches, n_topics), (how.alpha, known.beta)
+    scratch = em.make_scratch(batches, n_topics)
+    shared = em.EMPass(pairs, batches, scratch, how.alpha, known.beta, each)
     for i in range(ONLINE):
-        done = i * len(batches)
-        em.online_pass(counts, work.docs, pairs, batches, scratch, both, done, each)
+        em.online_pass(counts, work.docs, shared, i * len(batches))
     return counts
 
 

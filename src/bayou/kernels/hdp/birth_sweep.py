@@ -1,4 +1,4 @@
-"""Gibbs sampling of a mini-batch in which topics are born: nothing is truncated [Wang12].
+"""Gibbs sampling of a mini-batch with births of topics: truncation-free [Wang12].
 
 Topics known before have counts n_vk (of the corpus), tables M_k and a share g_k of the root; the batch's
 own counts c_vk come on top, topics integrated out. Without the token itself a token of term v has
@@ -56,7 +56,7 @@ def _weigh(weight, topics, doc_row, share, own, before, v, prior):
 
 @jit
 def _pick(stream, weight):
-    """A topic by its weight; the last place is a new one."""
+    """Draw a topic by weight; the last one is a new topic."""
     total = 0.0
     for k in range(weight.size):
         total += weight[k]
@@ -73,7 +73,7 @@ def _pick(stream, weight):
 
 @jit
 def _bear(stream, topics, share, b0):
-    """A new topic in the first free slot, with its piece of the rest; gives the slot."""
+    """A new topic in the first free slot, with its part of the share of unseen topics; returns the slot."""
     kind, _ = topics
     k = _first_free(kind)
     kind[k] = NEWBORN
@@ -85,7 +85,7 @@ def _bear(stream, topics, share, b0):
 
 @jit
 def _leave(k, topics, share, totals):
-    """What becomes of a topic that a token has left: an empty newborn dies and gives its share back."""
+    """After a token has left a topic: an empty new topic dies and returns its share."""
     kind, died = topics
     if kind[k] == NEWBORN and totals[k] == 0:
         kind[k] = FREE
@@ -96,7 +96,7 @@ def _leave(k, topics, share, totals):
 
 @jit
 def seat_tokens(z, tokens, topics, share, own, before, prior, b0, seed, sweep):
-    """Every token of the batch in turn; those with z = -1 come in for the first time.
+    """Draw the topic of every token of the batch in turn; tokens with z = -1 have none yet.
 
     ``topics`` = (what a slot holds, which topics died), ``share`` = g with the rest last, ``own`` = (c_vk,
     c_k), ``before`` = (n_vk, n_k), ``prior`` = (b1, beta, terms of the vocabulary).

@@ -1,4 +1,4 @@
-"""Sampling of topics without a number given beforehand, the root's probabilities being drawn [Teh06].
+"""Topics of an HDP given a draw of the root's probabilities [Teh06].
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 """

@@ -19,7 +19,7 @@ N_SCANS = 3  # over tokens, between the first division of documents and the prop
 
 @jit
 def gather(z, indptr, first, second):
-    """Tokens of two topics in document order, and where each document's begin among them."""
+    """Tokens of two topics in document order, and the offsets of their documents."""
     n = 0
     for i in range(z.size):
         n += z[i] == first or z[i] == second
@@ -89,7 +89,7 @@ def allocate(side, counts, totals, terms, starts, anchors, beta, stream):
 
 @jit
 def scan(side, counts, totals, terms, starts, anchors, mass, beta, forced, stream):
-    """One Gibbs scan over the tokens but for the anchors; gives the log-probability of its outcome.
+    """One Gibbs scan over all tokens except the anchors; returns the log-probability of its outcome.
 
     ``forced`` (empty, or a side for each token) is where they are made to go.
     """
@@ -186,7 +186,7 @@ def log_gain(side, counts, starts, share, mass, g, b0, beta):
 
 @jit
 def propose_sides(terms, starts, anchors, mass, beta, n_terms, forced, stream):
-    """Divide the tokens of a topic; gives sides, counts of both, and log q of the proposal and its share."""
+    """Divide the tokens of a topic; returns sides, counts, and log q of the proposal and its share."""
     side = np.zeros(terms.size, np.int64)
     counts, totals, none = np.zeros((2, n_terms)), np.zeros(2), np.zeros(0, np.int64)
     allocate(side, counts, totals, terms, starts, anchors, beta, stream)

@@ -1,4 +1,4 @@
-"""Sampling of topics without a number given beforehand: documents are restaurants, topics are dishes.
+"""Topics and tables of an HDP: documents are restaurants, topics are dishes.
 
 A token sits at a table of its document; ``heads`` marks the m_jk tokens of topic k in document j that opened
 one. Which of the n_jk tokens they are has no meaning (all placements are equally likely), so only counts
@@ -37,7 +37,7 @@ ALL, LIVE, NEXT = (
 
 @jit
 def _restock(store, v, term_topic, slope, spare, beta, renew, stream):
-    """Weigh term v in an empty document as it now is, and draw from that as often as there is room.
+    """Compute the weights of term v in an empty document, and fill its store with draws from them.
 
     Without ``renew`` the weights of the last time are drawn from again. Slots that are empty get the weight
     of a birth, whichever of them it may go to: a topic that is born later must be within reach of tokens that
@@ -67,7 +67,7 @@ def _weigh_into(weight, term_topic, v, beta, opened, joined, times):
 
 @jit
 def _pick_place(weight, target, n):
-    """The place at which the running sum of the first n weights passes ``target``."""
+    """The position at which the running sum of the first n weights passes ``target``."""
     for s in range(n - 1):
         target -= weight[s]
         if target < 0.0:
@@ -280,7 +280,7 @@ def seat(heads, tables, z, indptr, mass, seed, sweep):
 
 @jit
 def most_tables(z, heads, indptr, n_slots):
-    """The most tables that one topic has in one document."""
+    """Largest number of tables of one topic in one document."""
     m, most = np.zeros(n_slots, np.int64), 0
     for d in range(indptr.size - 1):
         for i in range(indptr[d], indptr[d + 1]):
@@ -300,7 +300,7 @@ def count(term_topic, terms, z):
 
 @jit
 def count_heads(out, heads, indptr):
-    """Tables of every document."""
+    """Number of tables of each document."""
     for d in range(indptr.size - 1):
         for i in range(indptr[d], indptr[d + 1]):
             out[d] += heads[i]

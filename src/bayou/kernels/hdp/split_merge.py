@@ -1,4 +1,4 @@
-"""Topics split in two, and two made one, as Metropolis-Hastings moves on (z, g).
+"""Splits and merges of topics, as Metropolis-Hastings moves on (z, g).
 
 One token at a time a topic of thousands of tokens neither divides nor disappears. Here all tokens of a topic
 are divided at once [Jain04]: a launch state is made from them that knows nothing of how they are divided
@@ -47,7 +47,7 @@ def _add_products(out, term_topic, v, mine):
 
 @jit
 def likeness(term_topic, topic, first):
-    """sum_v phi_va phi_vb of a slot with every slot, times V: 1 for a topic that is like any other."""
+    """sum_v phi_va phi_vb of a slot with every slot, times V: 1 for two uniform topics."""
     out = np.zeros(topic.size)
     n_terms = term_topic.shape[0]
     for v in range(n_terms):
@@ -61,7 +61,7 @@ def likeness(term_topic, topic, first):
 
 @jit
 def choose_pair(term_topic, topic, first, stream, given):
-    """A topic to merge with ``first``, chosen by likeness, and the log-probability of that choice.
+    """A topic to merge with ``first``, chosen by similarity, and the log-probability of that choice.
 
     The weight is the likeness plus one hundredth. ``given`` >= 0 is the choice itself.
     """
@@ -83,7 +83,7 @@ def choose_pair(term_topic, topic, first, stream, given):
 
 @jit
 def _random_token(z, k, n, stream):
-    """One of the n tokens of topic k, by its place among all tokens."""
+    """One of the n tokens of topic k, by its position among all tokens."""
     left = below(stream, n)
     for i in range(z.size):
         if z[i] == k:
@@ -106,7 +106,7 @@ def _random_topic(topic, n_live, stream):
 
 @jit
 def _stands(z, counts, root, k, free, share, log_a, stream):
-    """Whether a division of slot k that was made is accepted; else it is taken back.
+    """Whether a division of slot k is accepted; otherwise it is undone.
 
     ``log_a`` lacks the choices of the topic here and of the pair on the way back.
     """
@@ -127,7 +127,7 @@ def _stands(z, counts, root, k, free, share, log_a, stream):
 
 @jit
 def split(z, tokens, counts, root, prior, stream):
-    """Try to split a topic in two; gives whether it was done."""
+    """Propose a split of a topic; returns whether it was accepted."""
     indptr, terms = tokens
     b1, b0, _, beta = prior
     term_topic, topic, _, _, sizes = counts
@@ -160,7 +160,7 @@ def split(z, tokens, counts, root, prior, stream):
 
 @jit
 def merge(z, tokens, counts, root, prior, stream):
-    """Try to make two topics one; gives whether it was done."""
+    """Propose a merge of two topics; returns whether it was accepted."""
     indptr, terms = tokens
     b1, b0, _, beta = prior
     term_topic, topic, _, _, sizes = counts
@@ -204,7 +204,7 @@ def _log_pair_words(term_topic, k, other, beta):
 
 @jit
 def _unite(z, counts, root, k, other):
-    """Make two topics one, in the slot of the first."""
+    """Merge two topics, in the slot of the first."""
     term_topic, topic, _, ids, sizes = counts
     for i in range(z.size):
         if z[i] == other:
@@ -222,7 +222,7 @@ def _unite(z, counts, root, k, other):
 
 @jit
 def fold(z, counts, root, prior, stream):
-    """Try to make two topics one that say the same, however their tokens are divided.
+    """Propose a merge of two topics with the same words, however their tokens are divided.
 
     The move back is `scatter`, which divides the tokens of each document by an urn that knows no terms:
     its probability is that of the seats, so that terms and root alone decide.
@@ -282,7 +282,7 @@ def _divide(z, tokens, counts, k, free, at, side):
 
 @jit
 def scatter(z, tokens, counts, root, prior, stream):
-    """Try to divide a topic by urns that know no terms: the way back of `fold`."""
+    """Propose a division of a topic by urns that ignore terms: the reverse of `fold`."""
     b1, b0, _, beta = prior
     term_topic, topic, _, _, sizes = counts
     k, free, share = _random_topic(topic, sizes[LIVE], stream), _free_slot(topic), uniform(stream)
@@ -303,7 +303,7 @@ def scatter(z, tokens, counts, root, prior, stream):
 
 @jit
 def split_merge(z, tokens, counts, root, prior, n_moves, seed, sweep):
-    """Moves of the four kinds; ``root`` is g of every slot. Gives how many of each were made."""
+    """Moves of the four kinds; ``root`` is g of every slot. Returns the number of accepted moves."""
     stream = np.empty(1, np.uint64)
     done = np.zeros(4, np.int64)
     for move in range(n_moves):

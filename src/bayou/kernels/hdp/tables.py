@@ -35,7 +35,7 @@ def next_ratio(here, left, n, m, discount):
 
 @jit
 def fill_ratios(ratios, n_known, m_known, discount):
-    """Fill ``ratios`` beyond the first ``n_known`` rows and ``m_known`` columns, which are right."""
+    """Fill ``ratios`` beyond the first ``n_known`` rows and ``m_known`` columns, which are filled already."""
     n_rows, n_columns = ratios.shape
     for n in range(1, n_rows - 1):
         first = m_known if n + 1 < n_known else 2
@@ -45,7 +45,7 @@ def fill_ratios(ratios, n_known, m_known, discount):
 
 @jit
 def _ratio_beyond(ratios, n, m, discount):
-    """V^n_m where the table ends before it: the missing rows and columns are worked out and dropped."""
+    """V^n_m beyond the table: the missing rows and columns are computed and not stored."""
     columns = np.zeros(m + 1)
     begin = min(ratios.shape[0] - 1, n) if m < ratios.shape[1] else 1
     if begin > 1:
@@ -78,7 +78,7 @@ def join_ratio(ratios, n, m, discount):
 
 @jit
 def open_ratio(ratios, n, m, discount):
-    """W^n_m = S^{n+1}_{m+1} / S^n_m: one more customer at a table of his own; 1 <= m <= n."""
+    """W^n_m = S^{n+1}_{m+1} / S^n_m: one more customer at a new table; 1 <= m <= n."""
     return 1.0 + (n - (m + 1) * discount) * ratio(ratios, n, m + 1, discount)
 
 
@@ -98,7 +98,7 @@ def fill_factors(factors, ratios, discount):
 
 @jit
 def factor(factors, ratios, n, m, joins, discount):
-    """``factors[n, m, joins]``, worked out where the array ends before it."""
+    """``factors[n, m, joins]``, computed if the array is too small."""
     if n < factors.shape[0] and m < factors.shape[1]:
         return factors[n, m, joins]
     if joins == 1:
@@ -150,7 +150,7 @@ def expected_tables(n, x):
 
 @jit
 def expected_tables_into(out, counts, mass):
-    """E[m] of counts (rows x dishes), ``mass`` one number a dish."""
+    """E[m] of counts (rows x dishes), ``mass`` has one number per dish."""
     for d in range(counts.shape[0]):
         for k in range(counts.shape[1]):
             out[d, k] = expected_tables(counts[d, k], mass[k])
@@ -168,7 +168,7 @@ def tables_into(out, counts, mass, ids, seed, purpose, sweep):
 
 @jit
 def _draw_powers(stream, b, tables, discount):
-    """How many factors b stand in prod_{i < tables} (b + i a) once each sum has been decided."""
+    """Number of factors b in prod_{i < tables} (b + i a) once each sum has been decided."""
     if discount <= 0.0:
         return float(tables)
     powers = 0.0

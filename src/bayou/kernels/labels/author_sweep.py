@@ -2,7 +2,7 @@
 
     p(z = t, x = y | rest) = (n_vt + beta) / (n_t + V beta) (n_yt + b) / (n_y + T b)
 
-with the token itself taken out of all counts; authors of a document are equally likely.
+with the token removed from all counts. The authors of a document are equally likely.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def start_authors(z, author, token_ptr, label_ptr, n_topics, seed):
 
 @jit
 def count_authors(term_topic, label_topic, z, author, docs):
-    """``term_topic`` and ``label_topic`` gain the tokens; ``docs`` as in `author_sweep`."""
+    """Add the tokens to ``term_topic`` and ``label_topic``; ``docs`` as in `author_sweep`."""
     token_ptr, terms, label_ptr, label_ids = docs
     for d in range(token_ptr.size - 1):
         for i in range(token_ptr[d], token_ptr[d + 1]):
@@ -37,7 +37,7 @@ def count_authors(term_topic, label_topic, z, author, docs):
 
 @fast_jit
 def _weigh_author(weight, start, term_topic, v, topic, label_topic, y, scale, priors):
-    """Weights of all topics with author y, from ``start`` on; gives their sum."""
+    """Weights of all topics with author y, from ``start`` on; returns their sum."""
     beta, vbeta, b = priors
     for t in range(topic.size):
         w = (term_topic[v, t] + beta) / (topic[t] + vbeta) * (label_topic[y, t] + b) * scale
@@ -91,12 +91,12 @@ def author_sweep(z, author, docs, term_topic, topic, label_topic, label, priors,
 def author_docs(out, pairs, lo, hi, rows, label_topics, alpha, n_steps):
     """``out[d]`` = share of each label in documents lo .. hi with topics and labels' topics fixed.
 
-    Expectation-maximisation of p(t, y) = phi_vt phi'_yt (n_dy + alpha_y): topics are summed out through
+    Expectation-maximisation of p(t, y) = phi_vt phi'_yt (n_dy + alpha_y). Topics are summed out with
     u_t = sum_y (n_dy + alpha_y) phi'_yt, so a step costs labels x topics and tokens x topics.
     """
     indptr, terms, counts = pairs
     n_labels, n_topics = label_topics.shape
-    weight, spoken, acc = np.empty(n_labels), np.empty(n_topics), np.empty(n_topics)
+    weight, topic_mass, acc = np.empty(n_labels), np.empty(n_topics), np.empty(n_topics)
     mass = 0.0
     for y in range(n_labels):
         mass += alpha[y]
@@ -109,16 +109,16 @@ def author_docs(out, pairs, lo, hi, rows, label_topics, alpha, n_steps):
             weight[y] = alpha[y]
         for _ in range(n_steps if length > 0.0 else 0):
             for t in range(n_topics):
-                spoken[t] = 0.0
+                topic_mass[t] = 0.0
                 acc[t] = 0.0
             for y in range(n_labels):
                 for t in range(n_topics):
-                    spoken[t] += weight[y] * label_topics[y, t]
+                    topic_mass[t] += weight[y] * label_topics[y, t]
             for j in range(indptr[d], indptr[d + 1]):
                 v = terms[j]
                 total = 0.0
                 for t in range(n_topics):
-                    total += spoken[t] * rows[v, t]
+                    total += topic_mass[t] * rows[v, t]
                 r = counts[j] / total
                 for t in range(n_topics):
                     acc[t] += r * rows[v, t]

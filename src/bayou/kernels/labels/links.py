@@ -1,7 +1,7 @@
-"""Topics over labels: the labels of documents, or of their tokens, are the tokens of an LDA one floor up.
+"""Topics over labels, the upper level: LDA whose tokens are the labels of documents or of their words.
 
-The floor itself is swept by `bayou.kernels.lda.sweep.gibbs_sweep`. Here is what joins it to the floor below:
-labels of tokens drawn from their probabilities and, for comparison with the greedy way, both floors together:
+`bayou.kernels.lda.sweep.gibbs_sweep` sweeps the upper level. The kernels here connect it with the lower one:
+labels of words drawn from their probabilities and, to compare with greedy training, both levels together:
 
     p(z = y, z' = k | rest) = (n_vy + beta) / (n_y + V beta) (n_yk + b) / (n_k + L b) (n_dk + a_k)
 """
@@ -15,7 +15,7 @@ from bayou.kernels.token import pick
 
 @jit
 def count_links(label_topic, topic, labels, z):
-    """n_yk and n_k of tokens with labels and topics, written over what was there."""
+    """``label_topic`` = n_yk and ``topic`` = n_k of tokens with labels and topics; both are overwritten."""
     for y in range(label_topic.shape[0]):
         for k in range(label_topic.shape[1]):
             label_topic[y, k] = 0
@@ -63,7 +63,7 @@ def labels_of(labels, z, token_ptr, label_ptr, label_ids):
 
 @jit
 def _weigh_blocks(weight, cells, slots, cell, labels, totals, prior, links, doc_row):
-    """Weights of all (label, topic) pairs of a token; gives their sum. ``labels`` = (ids, begin, m)."""
+    """Weights of all (label, topic) pairs of a token; returns their sum. ``labels`` = (ids, begin, m)."""
     label_ids, begin, m = labels
     beta, vbeta = prior
     label_topic, topic, alpha, beta_y = links

@@ -1,21 +1,21 @@
-"""Scores of all labels for documents, while labels' terms stand still.
+"""Scores of all labels for documents, with the terms of labels fixed.
 
-phi_vy = rate_vy + base_y: a sparse part for the terms that a label has met, and what smoothing gives to all.
+phi_vy = rate_vy + base_y: a sparse part for terms with counts in a label, and the smoothing of all terms.
 With a prior p_y over the labels of a document, a token of term v belongs to label y with probability
-phi_vy p_y / sum phi_vj p_j; sums over labels run over the sparse part and one number for the rest.
+phi_vy p_y / sum phi_vj p_j. Sums over labels run over the sparse part, plus one number for the rest.
 """
 
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
 
-DENSE = 1 << 23  # numbers that a document is spread out to at most: 32 MB
+DENSE = 1 << 23  # most numbers in the dense form of a document: 32 MB
 BLOCK = 256  # labels whose topics are read together
 
 
 @jit
 def _step(out, weight, pairs, d, words, base):
-    """Expected tokens of each label when ``weight`` is the prior; the sum of base_y p_y is taken once.
+    """Expected tokens of each label under the prior ``weight``; the sum of base_y p_y is computed once.
 
     n_y = p_y (base_y sum_v c_v / t_v + sum_v c_v rate_vy / t_v), t_v = sum_y phi_vy p_y.
     """
@@ -42,10 +42,10 @@ def _step(out, weight, pairs, d, words, base):
 
 
 @jit
-def _weighs(pairs, d, words, n_labels):
-    """Whether a document is read faster through all labels of its terms, met or not.
+def _is_dense_faster(pairs, d, words, n_labels):
+    """Whether the dense form of a document is faster than its cells.
 
-    Eight labels in a row cost about as much as one that is looked up.
+    Eight contiguous labels cost about as much as one lookup.
     """
     indptr, terms, _ = pairs
     cell_ptr = words[0]
@@ -58,7 +58,7 @@ def _weighs(pairs, d, words, n_labels):
 
 @jit
 def _spread_into(rows, pairs, d, words, base):
-    """phi_vy of a document's terms, one row of all labels after the other."""
+    """``rows`` = phi_vy of a document's terms, one row of all labels per term."""
     indptr, terms, _ = pairs
     cell_ptr, cell_labels, rate = words
     for j in range(indptr[d], indptr[d + 1]):
@@ -71,7 +71,7 @@ def _spread_into(rows, pairs, d, words, base):
 
 @fast_jit
 def _dense_step(found, weight, pairs, d, rows):
-    """`_step` with phi spread out: sums over labels are over neighbours."""
+    """`_step` with dense phi, so that sums over labels are contiguous."""
     indptr, _, counts = pairs
     n_labels = weight.size
     for y in range(n_labels):
@@ -90,11 +90,11 @@ def _dense_step(found, weight, pairs, d, rows):
 
 
 @jit
-def _room(pairs, lo, hi, words, n_labels, n_steps):
-    """Terms of the largest document that is spread out."""
+def _most_dense_terms(pairs, lo, hi, words, n_labels, n_steps):
+    """Terms of the largest document that uses the dense form."""
     most = 0
     for d in range(lo, hi if n_steps > 1 else lo):
-        if _weighs(pairs, d, words, n_labels):
+        if _is_dense_faster(pairs, d, words, n_labels):
             most = max(most, pairs[0][d + 1] - pairs[0][d])
     return most
 
@@ -111,14 +111,16 @@ def score_docs(out, pairs, lo, hi, words, base, prior, strength, n_steps):
     strength : float
         Tokens that the prior is worth; a negative number for as many as the document has.
     n_steps : int
-        One asks the prior alone what each token says. Further ones let the document's own labels count:
-        a_y = strength p_y + n_y, the expectation-maximisation of labelled LDA.
+        The first step uses the prior only. Further steps add the document's own labels,
+        a_y = strength p_y + n_y: expectation-maximisation of labelled LDA.
     """
     indptr, _, counts = pairs
     n_labels = base.size
     weight, found = np.empty(n_labels), np.empty(n_labels)
     weight32, found32 = np.empty(n_labels, np.float32), np.empty(n_labels, np.float32)
-    rows = np.empty((_room(pairs, lo, hi, words, n_labels, n_steps), n_labels), np.float32)
+    rows = np.empty(
+        (_most_dense_terms(pairs, lo, hi, words, n_labels, n_steps), n_labels), np.float32
+    )
     for d in range(lo, hi):
         row = prior[d if prior.shape[0] > 1 else 0]
         length = 0.0
@@ -129,7 +131,7 @@ def score_docs(out, pairs, lo, hi, words, base, prior, strength, n_steps):
         if n_steps == 0 or length <= 0.0:
             continue
         mass = strength if strength >= 0.0 else length
-        if n_steps > 1 and _weighs(pairs, d, words, n_labels):
+        if n_steps > 1 and _is_dense_faster(pairs, d, words, n_labels):
             _spread_into(rows, pairs, d, words, base)
             _dense_steps(found32, weight32, pairs, d, rows, row, mass, n_steps)
             _share_into(out[d], found32)
@@ -140,7 +142,7 @@ def score_docs(out, pairs, lo, hi, words, base, prior, strength, n_steps):
 
 @jit
 def _steps(found, weight, pairs, d, words, base, row, mass, n_steps):
-    """Expectation-maximisation through the cells that terms have."""
+    """Expectation-maximisation with sparse phi."""
     for y in range(row.size):
         weight[y] = row[y]
     for _ in range(n_steps):
@@ -151,7 +153,7 @@ def _steps(found, weight, pairs, d, words, base, row, mass, n_steps):
 
 @jit
 def _dense_steps(found, weight, pairs, d, rows, row, mass, n_steps):
-    """The same through all labels."""
+    """Expectation-maximisation with dense phi."""
     for y in range(row.size):
         weight[y] = row[y]
     for _ in range(n_steps):
@@ -162,7 +164,7 @@ def _dense_steps(found, weight, pairs, d, rows, row, mass, n_steps):
 
 @jit
 def _share_into(row, found):
-    """Found tokens as shares; what was there stays where nothing was found."""
+    """``row`` = tokens as shares; unchanged if there are no tokens."""
     total = 0.0
     for y in range(found.size):
         total += found[y]
@@ -173,10 +175,10 @@ def _share_into(row, found):
 
 @fast_jit
 def label_priors(out, doc_topic, lo, hi, alpha, rows):
-    """``out[d] += sum_k theta_dk phi'_ky``: what the topics of a document say about its labels.
+    """``out[d] += sum_k theta_dk phi'_ky``: the topics' prior of a document's labels.
 
-    theta = (n_dk + alpha_k) / (N_d + sum alpha). ``rows`` is topics x labels; some labels at a time, so that
-    their rows stay near.
+    theta = (n_dk + alpha_k) / (N_d + sum alpha). ``rows`` is topics x labels; labels are processed in blocks
+    that fit in the cache.
     """
     n_labels = rows.shape[1]
     mass = np.zeros(hi - lo)
@@ -200,7 +202,7 @@ def label_priors(out, doc_topic, lo, hi, alpha, rows):
 
 @fast_jit
 def term_topics(out, words, links, rest):
-    """psi_vk = sum_y rate_vy phi'_yk + rest_k: a term in a topic over labels, its label summed out.
+    """psi_vk = sum_y rate_vy phi'_yk + rest_k: a term in a topic over labels, with its label summed out.
 
     ``links`` is labels x topics; ``rest`` is sum_y base_y phi'_yk.
     """

@@ -66,7 +66,7 @@ def document_tables(tables, per_doc, z, indptr, mass, seed, sweep):
 
 @jit
 def entry_tables(tables, per_doc, counts, indptr, labels, mass, seed, sweep):
-    """The same where ``counts`` holds tokens of the dishes ``labels`` of each restaurant, sparse."""
+    """`document_tables` for sparse counts: ``counts`` holds the tokens of the dishes ``labels``."""
     stream = np.empty(1, np.uint64)
     for y in range(mass.size):
         tables[y] = 0
@@ -100,7 +100,7 @@ def topic_tables(tables, per_topic, label_topic, mass, seed, sweep):
 
 @jit
 def draw_root_into(root, tables, concentration, seed, sweep):
-    """``root`` ~ Dir(M + b0 / K): dishes known beforehand, those without a table included."""
+    """``root`` ~ Dir(M + b0 / K) over all dishes, those without a table included."""
     stream, mass = np.empty(1, np.uint64), np.empty(tables.size)
     stream[0] = key(seed, STACK_ROOT, sweep, 0)
     for k in range(tables.size):

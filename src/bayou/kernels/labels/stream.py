@@ -1,12 +1,12 @@
-"""Labelled topics on a stream: every token of a document belongs to one of the document's own labels.
+"""Online labelled LDA: every token of a document belongs to one of the document's labels.
 
-n_vy, the tokens of term v that belong to label y, is sparse and kept as cells in term-major order:
-``cells`` = (cellptr, labels, raw), the labels of a term increasing. An entry is a (document, term, label)
-whose label is among the document's: the entries of pair j stand at ``entryptr[j]``, in the order of the
-document's labels, ``own`` = (labelptr, labels). ``by_term`` = (terms, termptr, rows, at) groups a batch's
-pairs by term.
+n_vy, the tokens of term v that belong to label y, is sparse and stored as cells in term-major order:
+``cells`` = (cellptr, labels, raw), with the labels of a term increasing. An entry is a (document, term,
+label) whose label is one of the document's. The entries of pair j start at ``entryptr[j]``, in the order of
+the document's labels, ``own`` = (labelptr, labels). ``by_term`` = (terms, termptr, rows, at) groups the pairs
+of a batch by term.
 
-Nothing here is of size terms x labels; what is of size labels is one row of work space.
+No array has the size terms x labels. Work space has the size of one row of labels.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
@@ -22,7 +22,7 @@ _NONE, _ONE = np.float32(0.0), np.float32(1.0)
 
 @jit
 def gather_terms(entry, by_term, lo, hi, cells, own, entryptr, n_labels):
-    """``entry`` = n_vy of the cells, 0 where there is none, for the batch's terms lo .. hi."""
+    """``entry`` = n_vy of its cell, 0 if there is no cell, for the batch's terms lo .. hi."""
     terms, termptr, rows, at = by_term
     cellptr, cell_labels, raw = cells
     labelptr, labels = own
@@ -42,7 +42,7 @@ def gather_terms(entry, by_term, lo, hi, cells, own, entryptr, n_labels):
 
 @jit
 def _add_term(row, by_term, i, entry, own, entryptr):
-    """Add the batch's entries of its i-th term to ``row``, one number a label."""
+    """Add the batch's entries of its i-th term to ``row``, one number per label."""
     _, termptr, rows, at = by_term
     labelptr, labels = own
     for j in range(termptr[i], termptr[i + 1]):
@@ -74,8 +74,8 @@ def pool_terms(out, by_term, lo, hi, entry, own, entryptr, n_labels):
 def weigh_docs(weight, pairs, lo, hi, old, fresh, own, entryptr, mix, prior):
     """``weight`` = (N_vy + beta) / (N_y + V beta) with N_vy = factor_y (keep old + gain fresh).
 
-    ``mix`` = (keep, gain) blends what was known with what the batch has so far; ``prior`` = (factor, beta,
-    1 / (N_y + V beta)), factors and inverses one a label.
+    ``mix`` = (keep, gain) blends the old counts with those of the batch. ``prior`` = (factor, beta,
+    1 / (N_y + V beta)), with one factor and one inverse per label.
     """
     indptr = pairs[0]
     labelptr, labels = own
@@ -93,7 +93,7 @@ def weigh_docs(weight, pairs, lo, hi, old, fresh, own, entryptr, mix, prior):
 
 @jit
 def share_docs(entry, pairs, lo, hi, weight, own, entryptr):
-    """Expected tokens of each label where any of the document's is as likely as another before the word."""
+    """Expected tokens of each label if the labels of a document are equally likely a priori."""
     indptr, _, counts = pairs
     labelptr = own[0]
     for d in range(lo, hi):
@@ -121,7 +121,7 @@ def pass_docs(entry, pairs, lo, hi, weight, own, entryptr, alpha, rate):
     """Stochastic passes over each document [Foulds13], then its expected tokens under the final n_d.
 
     N_dy <- (1 - r)^c N_dy + (1 - (1 - r)^c) C_d gamma_y for a pair of count c, r = (tau + i)^-kappa at the
-    i-th pair; ``rate`` = (passes, tau, kappa), ``alpha`` one number a label.
+    i-th pair; ``rate`` = (passes, tau, kappa), ``alpha`` has one number per label.
     """
     indptr, _, counts = pairs
     labelptr, labels = own
@@ -153,7 +153,7 @@ def pass_docs(entry, pairs, lo, hi, weight, own, entryptr, alpha, rate):
 
 @jit
 def _pick_own(weight, first, n_d, prior, u):
-    """A label among the document's, in proportion to (n_dy + prior_y) times the weight."""
+    """One of the document's labels, drawn in proportion to (n_dy + prior_y) times the weight."""
     target = np.float32(u) * _tilted_sum(weight, first, n_d, prior)
     for i in range(n_d.size):
         w = weight[first + i] * (n_d[i] + prior[i])
@@ -165,11 +165,11 @@ def _pick_own(weight, first, n_d, prior, u):
 
 @jit
 def sample_docs(entry, held, pairs, lo, hi, weight, own, entryptr, alpha, n_sweeps, keys):
-    """Gibbs sweeps of each document against fixed weights; entries and counts of the kept ones, averaged.
+    """Gibbs sweeps of each document under fixed weights; entries are averaged over the kept sweeps.
 
-    A token's label is drawn in proportion to (n_dy + alpha_y) w_vy without itself in n_d; the first sweep
-    goes token after token from nothing. ``alpha`` without entries: all labels alike, whatever n_d is.
-    ``held[s]`` = n_dy after the s-th kept sweep, in the order of ``own``; ``n_sweeps`` = (burn-in, kept),
+    A token's label is drawn in proportion to (n_dy + alpha_y) w_vy, without the token in n_d. The first sweep
+    starts without any labels. ``alpha`` without entries: all labels are equally likely, whatever n_d is.
+    ``held[s]`` = n_dy after the s-th kept sweep, in the order of ``own``. ``n_sweeps`` = (burn-in, kept),
     ``keys`` = (seed, step).
     """
     indptr, _, counts = pairs
@@ -210,7 +210,7 @@ def sample_docs(entry, held, pairs, lo, hi, weight, own, entryptr, alpha, n_swee
 
 @jit
 def merge_sizes(size, slot, by_term, lo, hi, cells, own, n_labels):
-    """``size[v]`` = cells of term v with those of the batch, terms lo .. hi; ``slot[v]``: its place there."""
+    """``size[v]`` = cells of term v after the merge, for terms lo .. hi; ``slot[v]``: place in the batch."""
     _, termptr, rows, _ = by_term
     cellptr, cell_labels, _ = cells
     labelptr, labels = own
@@ -231,7 +231,7 @@ def merge_sizes(size, slot, by_term, lo, hi, cells, own, n_labels):
 
 @jit
 def merge_terms(out, slot, by_term, lo, hi, cells, entry, own, entryptr, gain, n_labels):
-    """The cells of terms lo .. hi with ``gain`` times the batch's entries, in ``out``, which has room."""
+    """``out`` = cells of terms lo .. hi plus ``gain`` times the entries; `merge_sizes` gives its size."""
     _, termptr, rows, _ = by_term
     cellptr, cell_labels, raw = cells
     newptr, new_labels, new_raw = out

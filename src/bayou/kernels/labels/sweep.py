@@ -2,10 +2,10 @@
 
     p(z = y | rest) = (n_vy + beta_y) / (n_y + V beta_y) (n_dy + a_y + b / |Y_d|)
 
-with the token itself taken out of all counts. Greedy training leaves the last factor out: labels of a
-document are equally likely, a_y at infinity. Counts n_vy are kept for the (term, label) pairs that can occur
-alone, in one array ``cells``; ``slots`` says where the cells of a (document, term) pair are, one for each
-label of the document. A label whose ``gain`` is zero keeps its cells as they are: its terms are given.
+with the token removed from all counts. Greedy training leaves the last factor out: the labels of a document
+are equally likely, a_y at infinity. Counts n_vy are stored only for (term, label) pairs that can occur, in
+one array ``cells``. ``slots`` holds the places of the cells of a (document, term) pair, one per label of the
+document. A label whose ``gain`` is zero keeps its cells: its terms are given.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ from bayou.kernels.rng import GOLDEN, INIT, LABELS, key, unit
 
 @jit
 def fill_slots(slots, place, first, indptr, labels, by_term, pattern, lo, hi):
-    """Where the cells of each pair of the terms lo .. hi of ``by_term`` are; ``place`` is scratch.
+    """Places of the cells of all pairs of the terms lo .. hi of ``by_term``; ``place`` is work space.
 
-    ``first[d]`` is where document d begins in ``slots``, ``pattern`` = (indptr, labels) of the cells by term.
+    ``first[d]`` is the start of document d in ``slots``, ``pattern`` = (indptr, labels) of the cells by term.
     """
     label_ptr, label_ids = labels
     terms, termptr, rows, at = by_term
@@ -65,7 +65,7 @@ def count_labels(cells, z, docs, gain):
 
 @jit
 def _pick_few(weight, m, target):
-    """The place at which the running sum of the first m weights passes ``target``, found without a branch."""
+    """The place at which the running sum of the first m weights passes ``target``; branch-free."""
     j, below = 0, 0.0
     for n in range(m - 1):
         below += weight[n]
@@ -89,18 +89,18 @@ def _count_own(own, z, lo, hi, labels, alpha, boost):
 def gibbs_labels(z, docs, cells, totals, prior, kept, seed, sweep):
     """Draw every token's label from its conditional given all others; counts are kept up to date.
 
-    A token that keeps its label writes nothing: its own count is taken out of one weight, not of the counts.
-    The body is in one piece, since a call with a dozen arrays for each token costs as much as the draw.
+    A token that keeps its label writes nothing: it is removed from one weight, not from the counts. The body
+    is one function, because a call with a dozen arrays per token would cost as much as the draw.
 
     Parameters
     ----------
     docs : (pair_ptr, times, token_ptr, label_ptr, label_ids, first, slots)
-        Pairs and tokens of documents, whole counts of pairs, labels, and where their cells are.
+        Pairs and tokens of documents, whole counts of pairs, labels, and the places of their cells.
     cells, totals : n_vy and n_y
     prior : (beta, vbeta, gain, alpha, boost, greedy)
         Of each label's terms; of labels in a document, a_y and b.
     kept : float32 array like ``cells``, or without entries
-        Gains the conditional probabilities: expected counts, of less variance than drawn ones.
+        The conditional probabilities are added: expected counts, with less variance than drawn ones.
     """
     pair_ptr, times, token_ptr, label_ptr, label_ids, first, slots = docs
     beta, vbeta, gain, alpha, boost, greedy = prior
@@ -159,7 +159,7 @@ def gibbs_labels(z, docs, cells, totals, prior, kept, seed, sweep):
 
 @jit
 def _total(totals, inverse, less, y, by, gain, vbeta):
-    """Let tokens enter or leave a label, and with its total what is divided by."""
+    """Change the total of a label, and the inverses that depend on it."""
     totals[y] += by
     inverse[y] = 1.0 / (totals[y] + vbeta)
     less[y] = 1.0 / (totals[y] - gain + vbeta)
@@ -167,7 +167,7 @@ def _total(totals, inverse, less, y, by, gain, vbeta):
 
 @jit
 def _keep_only(kept, d, docs, gain):
-    """A document of one label needs no draws: all its tokens are that label's."""
+    """A document with one label: all tokens have this label, without a draw."""
     pair_ptr, times, _, label_ptr, label_ids, first, slots = docs
     if kept.size and label_ptr[d + 1] > label_ptr[d]:
         for p in range(pair_ptr[d], pair_ptr[d + 1]):
@@ -178,8 +178,8 @@ def _keep_only(kept, d, docs, gain):
 def cvb_docs(share, docs, cells, totals, prior, lo, hi):
     """One step of CVB0 for documents lo .. hi against a snapshot of the counts.
 
-    ``share`` holds gamma, the probability of each label for a token of each pair; the token's own is taken
-    out of every count. ``docs`` and ``prior`` as in `gibbs_labels`, with any counts of pairs.
+    ``share`` holds gamma, the probability of each label for a token of each pair. The token is removed from
+    all counts. ``docs`` and ``prior`` as in `gibbs_labels`, with any counts of pairs.
     """
     pair_ptr, _, _, label_ptr, label_ids, first, slots = docs
     beta, vbeta, gain, alpha, boost, greedy = prior
@@ -226,9 +226,9 @@ def _expect_document(doc_row, share, d, docs):
 
 @jit
 def cvb_terms(cells, share, docs, by_term, start, cell_ptr, gain, lo, hi):
-    """Expected counts n_vy of the terms lo .. hi of ``by_term``: every cell has one owner.
+    """Expected counts n_vy of the terms lo .. hi of ``by_term``; only one thread writes to a cell.
 
-    ``start`` is what cells hold without any token.
+    ``start`` holds the cells without any token.
     """
     pair_ptr, times, _, label_ptr, label_ids, first, slots = docs
     terms, termptr, rows, at = by_term
@@ -256,7 +256,7 @@ def label_totals(totals, cells, cell_labels):
 
 @jit
 def start_shares(share, docs, n_labels, lo, hi, seed):
-    """Every label of a document equally likely; free topics not quite, or they would stay alike."""
+    """Labels of a document equally likely; free topics with noise, since equal ones would stay equal."""
     pair_ptr, _, _, label_ptr, label_ids, first, _ = docs
     for d in range(lo, hi):
         begin = label_ptr[d]

@@ -1,4 +1,4 @@
-"""Topics of documents with the topics held fixed, each token seen without itself (CVB0) [Asuncion09].
+"""Topic proportions of documents under fixed topics, each token without its own count (CVB0) [Asuncion09].
 
 gamma_vk is proportional to phi_vk (sum_u c_u gamma_uk - gamma_vk + alpha_k): the expectation of the Gibbs
 conditional to zeroth order, on distinct terms. What comes out is zbar_k = sum_v c_v rho_v gamma_vk with
@@ -130,7 +130,7 @@ def share_docs(out, pairs, lo, hi, rows, alpha, term_weight, n_iter):
 
 @jit
 def _place(terms, lo, hi, v):
-    """Where term v stands among the sorted terms lo .. hi."""
+    """Position of term v among the sorted terms lo .. hi."""
     while hi - lo > 1:
         mid = (lo + hi) // 2
         if terms[mid] <= v:

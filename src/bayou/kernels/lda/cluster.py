@@ -27,7 +27,7 @@ def weigh_docs(weights, pairs, idf, lo, hi):
 
 @jit
 def spread_seeds(seeds, pairs, weights, n_docs, n_terms, seed, purpose):
-    """Documents far from one another: each drawn with the square of its distance to those before."""
+    """Seeds as in k-means++: each drawn with the square of its distance to the earlier ones."""
     indptr, terms, _ = pairs
     far = np.ones(n_docs)
     row = np.zeros(n_terms, np.float32)
@@ -59,7 +59,7 @@ def spread_seeds(seeds, pairs, weights, n_docs, n_terms, seed, purpose):
 
 @fast_jit
 def nearest(chosen, pairs, weights, lo, hi, centres):
-    """The most similar centre of documents lo .. hi; -1 for one that has nothing in common with any."""
+    """The most similar centre of documents lo .. hi; -1 if it shares no term with any."""
     indptr, terms, _ = pairs
     acc = np.empty(centres.shape[1], np.float32)
     for d in range(lo, hi):

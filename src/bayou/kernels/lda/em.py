@@ -59,7 +59,7 @@ def _axpy(acc, r, matrix, i):
 
 @jit
 def longest(indptr, lo, hi):
-    """Pairs of the document among lo .. hi that has most of them."""
+    """Largest number of pairs of a document among lo .. hi."""
     most = 0
     for d in range(lo, hi):
         most = max(most, indptr[d + 1] - indptr[d])
@@ -75,7 +75,7 @@ def _leave(theta, i, mine):
 
 @fast_jit
 def _plain_step(acc, th, ratio, packed, pairs, d, start, scale, floor, width):
-    """The sums of a document over its rows, which are laid out; gives the sum of its ratios."""
+    """The sums of a document over its rows, which are contiguous; returns the sum of its ratios."""
     indptr, _, counts = pairs
     _clear(acc)
     total, at = np.float32(0.0), 0
@@ -143,7 +143,7 @@ def _first_step(acc, th, ratio_sub, packed, pairs, d, start, width):
 
 @fast_jit
 def _cavity_step(acc, acc_sub, th, sb, ratio, ratio_sub, packed, pairs, d, start, width):
-    """The sums of a step in which each token is seen without itself."""
+    """The sums of a step in which each token is without its own count."""
     indptr, _, counts = pairs
     _clear(acc)
     _clear(acc_sub)
@@ -263,7 +263,7 @@ def smooth_terms(out, terms, lo, hi, term_topic, scale, beta):
 
 @jit
 def noise_terms(out, mean, lo, hi, seed):
-    """``out[v, k] = mean[v] * Exp(1)``: topics that differ, around the corpus' own distribution."""
+    """``out[v, k] = mean[v] * Exp(1)``: topics that differ, around the corpus' distribution."""
     for v in range(lo, hi):
         at = key(seed, INIT, 0, v)
         for k in range(out.shape[1]):
@@ -303,7 +303,7 @@ def group_by_term(termptr, rows, at, slot, pairs, lo, hi):
 
 @jit
 def place_tokens(at, cursor, terms):
-    """The places of each term's tokens in order; ``cursor[v]`` is where those of v begin, and moves."""
+    """Positions of each term's tokens in order; ``cursor[v]`` starts at those of v and is advanced."""
     for i in range(terms.size):
         v = terms[i]
         at[cursor[v]] = i

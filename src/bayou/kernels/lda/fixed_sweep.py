@@ -1,4 +1,4 @@
-"""Gibbs sampling of each document's topics while the topic-term rows stand still.
+"""Gibbs sampling of each document's topics under fixed topic-term rows.
 
 Given rows phi_v the documents are independent and the conditional of a token is
 (n_dk + a_k) phi_vk, with the token removed from n_d. This serves new documents (phi a posterior), the
@@ -21,7 +21,7 @@ _ONE = np.float32(1.0)
 
 @jit
 def _list_topics(active, count, place, z, lo, hi):
-    """The topics of tokens lo .. hi, their counts, and each one's place in the list (-1: not in it).
+    """The topics of tokens lo .. hi, their counts, and the position of each topic (-1: not in it).
 
     ``place`` is all -1 before; gives the length of the list.
     """
@@ -118,7 +118,7 @@ def sweep_docs(z, tokens, ids, lo, hi, rows, slack, own, alpha, seed, purpose, s
 
 @jit
 def start_docs(z, tokens, ids, lo, hi, rows, alpha, seed, purpose, sweep):
-    """First topics, token after token from what the document's earlier tokens predict."""
+    """First topics, token by token, given the topics of the document's earlier tokens."""
     indptr, terms = tokens
     doc_row = np.zeros(alpha.size, np.float32)
     weight = np.empty(alpha.size, np.float32)

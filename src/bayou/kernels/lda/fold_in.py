@@ -1,4 +1,4 @@
-"""Topic proportions of documents when the topics are held fixed.
+"""Topic proportions of documents under fixed topics.
 
 Maximum a posteriori under Dir(alpha + 1) by expectation-maximisation on distinct terms:
 n_k <- theta_k sum_v (c_v / theta . phi_v) phi_vk, theta_k = n_k + alpha_k. Each document is on its own.
@@ -16,7 +16,7 @@ USED = 0.01  # tokens
 
 @fast_jit
 def _step(n_d, theta, acc, width, packed, pairs, d, alpha):
-    """One step over rows of ``width`` topics, laid out one after the other; gives how much moved."""
+    """One step over rows of ``width`` topics, contiguous; returns how much changed."""
     indptr, _, counts = pairs
     for k in range(width):
         theta[k] = n_d[k] + alpha[k]
@@ -42,7 +42,7 @@ def _step(n_d, theta, acc, width, packed, pairs, d, alpha):
 
 @jit
 def _list_topics(active, n_d, n_topics):
-    """Topics with more than `USED` tokens, or all where none has; gives their number."""
+    """Topics with more than `USED` tokens, or all if none has; returns their number."""
     n = 0
     for k in range(n_topics):
         if n_d[k] > USED:
@@ -57,7 +57,7 @@ def _list_topics(active, n_d, n_topics):
 
 @jit
 def _settle_few(active, n_d, prior, theta, acc, packed, few, pairs, d, limits):
-    """Further steps with the topics alone that a document uses; the others keep no counts."""
+    """Further steps with only the topics that a document uses; the others have no counts."""
     n_rows = pairs[0][d + 1] - pairs[0][d]
     n_topics, n_steps, least = limits
     n_active, wide = _list_topics(active, n_d, n_topics), n_d.size

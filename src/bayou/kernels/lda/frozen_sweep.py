@@ -1,4 +1,4 @@
-"""The local step of online models: Gibbs sampling of documents under frozen topics, and what it teaches.
+"""The local step of online models: Gibbs sampling of documents under frozen topics, and its expected counts.
 
 The conditional of a token is (n_dk + a_k) phi_vk, with the token removed from n_d. It is drawn in two
 parts, n_dk phi_vk over the few topics of the document, and a_k phi_vk over all topics: the second does
@@ -47,7 +47,7 @@ def sum_terms(out, raw, terms):
 
 @jit
 def _pick_place(weight, n, target):
-    """The place in the list at which the running sum of weights passes ``target``."""
+    """The position in the list at which the running sum of weights passes ``target``."""
     j = 0
     while j < n - 1 and target >= weight[j]:
         target -= weight[j]

@@ -1,4 +1,4 @@
-"""Metropolis-Hastings sampling of LDA in O(1) a token, by alternate term and document passes [Chen16].
+"""Metropolis-Hastings sampling of LDA in O(1) per token, by alternating term and document passes [Chen16].
 
 The target of a token is (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta). Each pass accepts or refuses the
 proposals that the pass before it left, then leaves its own:
@@ -26,7 +26,7 @@ from bayou.kernels.rng import DOC_PASS, GOLDEN, WORD_PASS, key, unit
 
 @jit
 def _settle_all(state, n, prior, inv_topic, at):
-    """Walk each token of one document or term through its proposals; gives the stream's position.
+    """Accept or reject the proposals of each token of one document or term; returns the stream's position.
 
     ``n`` holds the counts of these tokens and is left all zero.
     """
@@ -52,7 +52,7 @@ def _settle_all(state, n, prior, inv_topic, at):
 
 @jit
 def _propose_all(state, mass, table, at):
-    """Leave M proposals with each token: the topic of a random token, or a draw from the prior."""
+    """Store M proposals per token: the topic of a random token, or a draw from the prior."""
     size = state.shape[0]
     for i in range(size):
         for m in range(1, state.shape[1]):
@@ -67,7 +67,7 @@ def _propose_all(state, mass, table, at):
 
 @jit
 def term_pass(state, by_term, lo, hi, beta, table, inv_topic, seed, sweep):
-    """Settle document proposals and leave term proposals, for the tokens of terms lo .. hi of
+    """Accept or reject document proposals and store term proposals, for the tokens of terms lo .. hi of
     ``by_term`` = (terms, termptr, at).
 
     ``beta`` and its alias ``table`` = (prob, alias) have one entry a topic. A term's tokens are
@@ -97,7 +97,7 @@ def term_pass(state, by_term, lo, hi, beta, table, inv_topic, seed, sweep):
 
 @jit
 def doc_pass(state, indptr, lo, hi, alpha, table, inv_topic, seed, sweep):
-    """Settle term proposals and leave document proposals, for the tokens of documents lo .. hi."""
+    """Accept or reject term proposals and store document proposals, for the tokens of documents lo .. hi."""
     n = np.zeros(inv_topic.size, np.int32)
     mass = 0.0
     for k in range(alpha.size):

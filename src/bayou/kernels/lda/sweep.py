@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of LDA, one token after the other with live counts: exact, O(K) a token."""
+"""Collapsed Gibbs sampling of LDA, one token after another with current counts: exact, O(K) per token."""
 
 import numpy as np
 

@@ -2,9 +2,9 @@
 
 With loss 2c max(0, margin - y w'x) in the exponent, q(w) of mean field is Gaussian: each document counts as
 an observation of weight omega and linear term kappa (`pseudo`), which follow from the mean f and the
-variance s of its own prediction. The rounds that settle them need the documents of a batch only
-through the matrix X S_t X' (``gram``, its lower triangle), S_t the covariance before the batch: a round
-costs the same for any number of weights. Conventions are those of `passive_aggressive`.
+variance s of its own prediction. Rounds repeat this until convergence. They use the documents of a batch only
+through the matrix X S_t X' (``gram``, its lower triangle), S_t the covariance before the batch: the cost of a
+round does not depend on the number of weights. Conventions are those of `passive_aggressive`.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
@@ -15,9 +15,9 @@ from bayou.kernels.cholesky import backward_into, factor_into, forward_into
 from bayou.kernels.compile import jit
 from bayou.kernels.margin.passive_aggressive import dot
 
-_LEAST_GAP = 1e-10  # a document that is met exactly and without doubt would get an infinite weight
-# How many times as much a document may say about its prediction as was known before: more makes systems
-# of equations that double precision cannot solve. Only costs without measure come here.
+_LEAST_GAP = 1e-10  # a document with gap and variance zero would get an infinite weight
+# Largest information of a document about its prediction, relative to the prior: with more, double precision
+# cannot solve the equations. Only extreme costs reach it.
 _MOST_SAID = 1e10
 
 
@@ -72,7 +72,7 @@ def remaining_variance(a, gram, omega, d, n, v):
 
 @jit
 def gather_responses(known, y, i, lo, hi):
-    """The documents from lo to hi that have a response of task i; gives how many."""
+    """Collect the documents from lo to hi that have a response of task i; returns their number."""
     n = 0
     for d in range(lo, hi):
         if not np.isnan(y[d, i]):
@@ -83,7 +83,7 @@ def gather_responses(known, y, i, lo, hi):
 
 @jit
 def renew_pseudo(omega, kappa, n, f, s, y, i, known, costs, width, tube, gram):
-    """Renew (omega, kappa) from means and variances; gives the largest relative change of omega."""
+    """Renew (omega, kappa) from means and variances; returns the largest relative change of omega."""
     moved = 0.0
     for e in range(n):
         d = known[e]

@@ -1,8 +1,8 @@
-"""What a mini-batch of documents with labels needs under topics that stand still, and what it leaves behind.
+"""A mini-batch of online max-margin learning: expected topics, auxiliary variables, and sums for the weights.
 
-The topics are known as Dir(Delta_k), the weights of task i as N(mu_i, S_i). Terms of the batch have numbers
-of their own, 0, 1, ..., so that no loop here is longer than the batch. ``zbar`` = (start, number, topics,
-values) are rows of non-zeros as `response.zbar_rows` writes them.
+q(phi_k) = Dir(Delta_k), and the weights of task i have q(w_i) = N(mu_i, S_i). Terms are numbered 0, 1, ...
+within the batch, so that no loop here is longer than the batch. ``zbar`` = (start, number, topics, values)
+are rows of non-zeros as `response.zbar_rows` writes them.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
@@ -47,7 +47,7 @@ def exp_digamma(x):
 
 @jit
 def number_documents(ids, seed, step):
-    """Keys of the documents of mini-batch ``step``: what is drawn for one is drawn for no other."""
+    """Keys of the documents of mini-batch ``step``; each document has its own random numbers."""
     for d in range(ids.size):
         ids[d] = key(seed, BATCH, step, d)
 
@@ -79,9 +79,7 @@ def expected_rows(rows, base, terms, lo, hi, raw, scale, added, beta, inv):
                 n = scale * raw[terms[j], k] + added[j, k]
                 weight[k] = exp_digamma(n + beta) * inv[k]
             top = max(top, weight[k])
-        if (
-            not top > 0.0
-        ):  # no topic knows the term, and the prior is too small to be told from nothing
+        if not top > 0.0:  # no topic has the term, and the prior underflows
             for k in range(n_topics):
                 weight[k] = inv[k]
                 top = max(top, weight[k])
@@ -131,7 +129,7 @@ def _moments(zbar, d, mean, spread, i):
 def _inverse(stream, b, floor, drawn):
     """1 / lambda with b = c sqrt(gap**2 + s): drawn, or its expectation; a floor bounds both.
 
-    The drawn one is for topics, where the floor makes lambda at least 1; the expected one for weights.
+    Topics use the drawn one, with lambda at least 1 if there is a floor. Weights use the expected one.
     """
     if not drawn:
         return 1.0 / max(b, floor, _LEAST)

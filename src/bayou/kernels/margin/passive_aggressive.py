@@ -54,8 +54,8 @@ def average_batches(mean, drift, lo, hi, rows, norms, y, costs, ends, duals, pri
     """Passive-aggressive steps of tasks lo to hi: min |w - w_t|^2 / (2 sigma^2) + 2 sum c_d loss_d.
 
     Dual coordinate ascent, one document after the other until none moves by more than a share ``tol`` of
-    its cap. ``duals`` (documents x tasks) takes what each document came to; ``drift``, unless it has no
-    rows, the sum of (batches before) x (change), from which the average over time follows.
+    its cap. ``duals`` (documents x tasks) receives the dual variables. ``drift``, unless it has no rows,
+    receives the sum of (batches before) x (change), from which the average over time follows.
     """
     variance, width, tube = prior
     n_rounds, tol = stop
@@ -84,7 +84,7 @@ def average_batches(mean, drift, lo, hi, rows, norms, y, costs, ends, duals, pri
 
 @jit
 def content_into(out, rows, y):
-    """A number for each document that depends on its row and its responses alone; numbers as bits."""
+    """A hash of each document's row and responses; ``rows`` and ``y`` hold numbers as bits."""
     indptr, indices, data = rows
     for d in range(len(out)):
         h = np.uint64(indptr[d + 1] - indptr[d])
@@ -98,6 +98,6 @@ def content_into(out, rows, y):
 
 @jit
 def keys_into(out, content, seed, n):
-    """The place of each document in pass n: a key of the seed, the pass and what it holds."""
+    """Sort keys of the documents in pass n: hashes of the seed, the pass and the content."""
     for d in range(len(out)):
         out[d] = rng.key(seed, rng.SHUFFLE, n, content[d])

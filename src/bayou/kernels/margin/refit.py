@@ -1,6 +1,6 @@
-"""Sums over documents from which weights are refitted along a stream, and how thresholds would have done.
+"""Sums over documents for the second stage of a stream, and the results of thresholds on probabilities.
 
-``zbar`` are average topics (documents x topics) that no label has shaped, ``weight`` a number a document.
+``zbar`` are average topics from words alone (documents x topics), ``weight`` is one number per document.
 """
 
 import math
@@ -52,10 +52,10 @@ def add_linear(linear, zbar, y, weight):
 
 @jit
 def add_logistic(slope, bend, scores, zbar, y, weight, lo, hi):
-    """Slope and curvature of the likelihood of tasks lo .. hi, added to what is there.
+    """Add slope and curvature of the likelihood of tasks lo .. hi.
 
     ``slope_i += sum_d weight_d (yes_di - p_di) zbar_d``, ``bend_i += sum_d weight_d p_di (1 - p_di)`` with
-    p = 1 / (1 + exp(-score)); ``y`` is positive for a yes.
+    p = 1 / (1 + exp(-score)); ``y`` is positive for a label.
     """
     for i in range(lo, hi):
         for d in range(weight.size):
@@ -68,10 +68,10 @@ def add_logistic(slope, bend, scores, zbar, y, weight, lo, hi):
 
 @jit
 def add_curve(curve, scores, y, weight, shown):
-    """What a threshold on probabilities would have given: four rows of bins between 0 and 1.
+    """Results of a threshold on probabilities: four rows of bins between 0 and 1.
 
-    Labels by their probability, those of them that are right; documents by that of their best label, those
-    of them whose best is right. Only labels that are ``shown`` count.
+    Number of labels by their probability, and of right ones; number of documents by the probability of their
+    best label, and of those whose best label is right. Only labels that are ``shown`` count.
     """
     n_bins = curve.shape[1]
     for d in range(weight.size):

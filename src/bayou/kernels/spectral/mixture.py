@@ -15,7 +15,7 @@ import numpy as np
 from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.rng import key, unit
 
-_LEAST = 1e-300  # a cell that decayed to nothing is as good as this
+_LEAST = 1e-300  # least probability
 _FOLD = 1e-6  # scale below which it is multiplied into the statistics
 
 
@@ -87,7 +87,7 @@ def start_rows(out, lo, hi, seed, purpose):
 
 @fast_jit
 def _estimate_into(out, raw, scale, length, smooth, known, v):
-    """``out[k]`` = phi_kv: the topic's tokens so far, with so many pseudo-tokens of the unigram.
+    """``out[k]`` = phi_kv: the topic's tokens so far, with pseudo-tokens of the unigram.
 
     ``known`` counts terms, ``smooth`` = (pseudo-tokens, unigram's prior, documents, tokens, terms).
     """
@@ -101,7 +101,7 @@ def _estimate_into(out, raw, scale, length, smooth, known, v):
 
 @jit
 def _responsibilities_into(out, row, pairs, d, raw, scale, share, length, smooth, known):
-    """p(topic | document d) under the statistics as they are; the document's length."""
+    """p(topic | document d) under the current statistics; gives the document's length."""
     indptr, terms, counts = pairs
     total = 0.0
     for k in range(out.size):
@@ -161,7 +161,7 @@ def stepwise_docs(raw, share, length, known, totals, pairs, lo, hi, size, expone
 
 @jit
 def _gain(raw, share, length, known, change, pairs, d, step, raw_step):
-    """Add a document's statistics, ``change`` of it in each topic."""
+    """Add a document's statistics, weighted by ``change`` in each topic."""
     indptr, terms, counts = pairs
     tokens = 0.0
     for j in range(indptr[d], indptr[d + 1]):
@@ -178,9 +178,9 @@ def _gain(raw, share, length, known, change, pairs, d, step, raw_step):
 
 @jit
 def incremental_docs(raw, share, length, known, totals, resp, order, pairs, size, prior):
-    """Documents in ``order``, ``size`` at a time: each one's share in the sums is replaced [Neal98].
+    """Documents in ``order``, ``size`` at a time: the contribution of each is replaced [Neal98].
 
-    The sums are of all documents, ``totals`` = (1, steps, documents, tokens); a document not met before has
+    The sums are over all documents, ``totals`` = (1, steps, documents, tokens). A new document has
     responsibilities of zero.
     """
     indptr, _, counts = pairs
@@ -190,7 +190,7 @@ def incremental_docs(raw, share, length, known, totals, resp, order, pairs, size
     for first in range(0, order.size, size):
         n = min(size, order.size - first)
         n_docs = totals[2] + 1.0
-        # the estimate reads means of a document times documents: sums, and one document
+        # the estimate reads means per document times documents: here sums times one
         smooth = (prior[0], prior[1], 1.0, totals[3], np.float64(len(raw)))
         for i in range(n):
             d = order[first + i]

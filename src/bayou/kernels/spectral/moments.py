@@ -1,9 +1,9 @@
-"""Moments of two and three different tokens of a document, seen through a basis of r columns.
+"""Moments of two and three different tokens of a document, in a basis of r columns.
 
 With c the counts of a document, L their sum, y = Q'c and weights b = w / L(L-1), a = b / (L-2), a document
 adds b c y' and a c y' (terms x r), b c, a c and w c / L (terms), and a y (x) y (x) y, of which the entries
-i >= j >= k are kept in a row. Terms taken twice are subtracted when moments are used (`spectral.moments`):
-those corrections follow from the same sums.
+i >= j >= k are kept in a row. Pairs of a token with itself are subtracted when moments are used
+(`spectral.moments`). These corrections follow from the same sums.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""Sampling LDA when every topic has a prior of its own over the terms: phi_k ~ Dir(b_k).
+"""Sampling of LDA in which every topic has its own prior over the terms: phi_k ~ Dir(b_k).
 
     p(z = k | rest)  is proportional to  (n_dk + a_k) (g_k n_vk + b_vk) / (g_k n_k + sum_v b_vk)
 
-with the token removed from the counts. g_k is 1 for a topic that is learned. For one that is held fixed it
-is 0 and b_k is its distribution, so that the word factor is phi_vk itself.
+with the token removed from the counts. g_k is 1 for a topic that is learned. For a fixed topic it is 0 and
+b_k is its distribution, so that the word factor is phi_vk itself.
 """
 
 import math
@@ -16,7 +16,7 @@ from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
 from bayou.kernels.token import count_document, fixed_weights_into, pick, shift, sum_of
 
 _ONE = np.float32(1.0)
-_EPSILON = np.float32(2.0**-23)  # what single precision can tell from one
+_EPSILON = np.float32(2.0**-23)  # spacing of single precision at one
 
 
 @fast_jit
@@ -31,7 +31,7 @@ def _weigh_into(weight, doc_row, alpha, counts, v, topic, prior):
 
 @jit
 def gibbs_sweep(z, tokens, term_topic, topic, alpha, prior, seed, sweep):
-    """Draw every token's topic from its conditional given all others, live counts; b in float64."""
+    """Draw every token's topic given all others, with counts updated after each token; b in float64."""
     indptr, terms = tokens
     doc_row, weight = np.zeros(alpha.size), np.empty(alpha.size)
     for d in range(indptr.size - 1):
@@ -86,10 +86,10 @@ def total_distance(one, other):
 
 @jit
 def passes(counts, docs, scratch, pairs, by_term, single, prior, n, least):
-    """Up to ``n`` CVB0 passes over a slice from ``counts`` (n_vk) and ``docs`` (n_dk); gives n_vk.
+    """At most ``n`` CVB0 passes over a slice from ``counts`` (n_vk) and ``docs`` (n_dk); gives n_vk.
 
-    Ends when less than ``least`` moves. For slices that are too small to be shared out. ``prior`` = (alpha,
-    g, sums of b over all terms), ``single`` is b_vk.
+    Ends when a pass moves less than ``least``. For slices that are too small for several threads. ``prior`` =
+    (alpha, g, sums of b over all terms), ``single`` is b_vk.
     """
     alpha, gain, mass = prior
     theta, sub, ratio, ratio_sub = scratch
@@ -120,11 +120,10 @@ def _add_shares(terms_out, v, docs_out, d, weight, inverse):
 
 @jit
 def sweep_expectations(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, terms_out, docs_out):
-    """`fixed_sweep.sweep_docs` of documents lo .. hi that adds up what tokens are drawn by, not the draws.
+    """`fixed_sweep.sweep_docs` of documents lo .. hi that adds up probabilities of draws, not draws.
 
-    A token's probabilities given all others are the mean of its draw, so their sums stray less around the
-    same values: ``terms_out`` (terms x topics) and ``docs_out`` (documents x topics) get those of n_vk and
-    n_dk.
+    A token's probabilities given all others are the mean of its draw, so their sums have less variance and
+    the same mean. They are added to ``terms_out`` (n_vk) and ``docs_out`` (n_dk).
     """
     indptr, terms = tokens
     doc_row, weight = np.zeros(alpha.size, np.float32), np.empty(alpha.size, np.float32)
@@ -136,7 +135,7 @@ def sweep_expectations(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, te
             doc_row[old] -= _ONE
             fixed_weights_into(weight, doc_row, alpha, rows, v)
             full = rows[v, old]
-            # summed afterwards: what a token alone had of its term may be all but a trace of the sum
+            # summed afterwards: the token's own part may be almost all of the sum
             rest = max(full - own[old], _EPSILON * full) / max(_ONE - own[old], _EPSILON)
             weight[old] = (doc_row[old] + alpha[old]) * rest
             total = sum_of(weight, 0, weight.size)
@@ -149,7 +148,7 @@ def sweep_expectations(z, tokens, ids, lo, hi, rows, own, alpha, seed, sweep, te
 
 @jit
 def _asymptotic(x):
-    """psi(x) for x of six and more."""
+    """psi(x) for x >= 6."""
     y = 1.0 / (x * x)
     series = y * (1.0 / 12.0 - y * (1.0 / 120.0 - y * (1.0 / 252.0 - y / 240.0)))
     return math.log(x) - 0.5 / x - series
@@ -166,7 +165,7 @@ def _rise(n, b):
 
 @jit
 def list_cells(n, b, counts, rows, gain):
-    """Counts above zero and their b_vk, of topics that are not held fixed; gives how many."""
+    """Counts above zero and their b_vk, of topics that are not fixed; gives how many."""
     m = 0
     for v in range(counts.shape[0]):
         for k in range(gain.size):

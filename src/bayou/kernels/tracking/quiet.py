@@ -1,4 +1,4 @@
-"""What a slice looks like in which nothing has changed: documents drawn anew, and tails of counts."""
+"""Slices without change: divergences of documents drawn from the memory, and tails of counts."""
 
 import math
 
@@ -8,13 +8,13 @@ from bayou.kernels.alias import pick_alias
 from bayou.kernels.compile import jit
 from bayou.kernels.rng import GOLDEN, QUIET, key, unit
 
-_SMALL = 8  # counts of a cell whose part of a divergence is looked up
-_FEWEST = 4  # slices without change that are drawn for any topic
+_SMALL = 8  # counts below this have their part of the divergence in a table
+_FEWEST = 4  # least number of slices without change that are drawn
 
 
 @jit
 def _part(count, total, q):
-    """What a cell adds to the divergence in bits: (p ln 2p/(p+q) + q ln 2q/(p+q)) / 2, q / 2 for p = 0."""
+    """The part of a cell in the divergence, in bits: (p ln 2p/(p+q) + q ln 2q/(p+q)) / 2, q / 2 for p = 0."""
     if count == 0:
         return 0.5 * q
     p = count / total
@@ -36,7 +36,7 @@ def divergence(counts, total, expected):
 
 @jit
 def _parts_into(parts, total, expected):
-    """Parts of the divergence for the small counts of every cell: few logarithms serve all slices."""
+    """A table of parts of the divergence for small counts of every cell, used for all slices."""
     for i in range(expected.size):
         for c in range(_SMALL):
             parts[i, c] = _part(c, total, expected[i])
@@ -44,14 +44,14 @@ def _parts_into(parts, total, expected):
 
 @jit
 def divergences(out, lengths, expected, table, burst, seed, slice_, topic, tol):
-    """JSD of slices in which nothing has changed, one for each entry of ``out``; gives how many.
+    """JSD of slices without change, one per entry of ``out``; gives how many were drawn.
 
-    They are fewer once the mean of their logarithms is known well enough: in a large topic all are alike.
-    ``tol`` = (the largest ratio of its error to the deviation of a score, what that has beside this one).
+    Drawing ends when the mean of their logarithms is accurate enough. ``tol`` = (largest ratio of its error
+    to the standard deviation of a score, other part of that standard deviation).
 
-    Every document of ``lengths`` tokens is drawn from an urn over the cells of ``expected``: a new draw
-    with probability A / (A + i), else one of its own i tokens again, A = ``burst``. ``table`` is an
-    alias table of ``expected``.
+    Every document of ``lengths`` tokens is drawn from an urn over the cells of ``expected``: a new draw with
+    probability A / (A + i), else one of its own i tokens again, A = ``burst``. ``table`` is an alias table of
+    ``expected``.
     """
     prob, alias = table
     longest, total = 1, 0
@@ -100,9 +100,9 @@ def _log_chance(k, n, x, y):
 
 @jit
 def _tail(p, k, n, x, y):
-    """P(X >= k), where ``p`` = P(X = k): each further one is the one before times a ratio.
+    """P(X >= k) from ``p`` = P(X = k), by ratios of successive probabilities.
 
-    Below the mean it is what the other tail leaves: there the first chance may be too small for a number.
+    Below the mean it is one minus the other tail, because P(X = k) may underflow there.
     """
     total = 0.0
     if k * (x + y) < n * x:

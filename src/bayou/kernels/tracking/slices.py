@@ -1,4 +1,4 @@
-"""A slice held against the memory of its topics: repeated terms, cells of a divergence, leading terms."""
+"""A slice compared with the memory of its topics: repeated terms, divergences, leading terms."""
 
 import math
 
@@ -8,23 +8,20 @@ from bayou.kernels.alias import build_alias_into
 from bayou.kernels.compile import jit
 from bayou.kernels.tracking.quiet import divergence, divergences
 
-_TINY = 1e-280  # what a product of probabilities may fall to before its logarithm is taken
-_FEW = 12  # factors of a ratio of gammas that are multiplied out
-_GOLD, _NEAR = (
-    0.6180339887498949,
-    0.02,
-)  # a golden section, and the width of ln A that is near enough
-_LEAST = 1e-12  # probability of a term that the memory does not know
+_TINY = 1e-280  # least product of probabilities before its logarithm is taken
+_FEW = 12  # most factors of a ratio of gammas that are multiplied
+_GOLD, _NEAR = 0.6180339887498949, 0.02  # golden section, and the accuracy of ln A
+_LEAST = 1e-12  # probability of a term that the memory does not have
 
 
 @jit
 def repeats_into(times, shares, lengths, z, tokens, memory, scale):
-    """How often documents repeat a term in a topic; equal terms of a document stand together.
+    """How often documents repeat a term in a topic; equal terms of a document are adjacent.
 
     ``times`` and ``shares`` get the number of tokens and the memory's probability of each term that a
     document has more than once in a topic, ``lengths`` (topics x documents) its tokens in the topic. Gives
     how many of the first there are, the number of terms used once, and the sum of their ln probabilities.
-    Topics that have no column in ``memory`` x ``scale`` are passed over.
+    Topics without a column in ``memory`` x ``scale`` are left out.
     """
     indptr, terms = tokens
     n_known = lengths.shape[0]
@@ -59,7 +56,7 @@ def repeats_into(times, shares, lengths, z, tokens, memory, scale):
 
 @jit
 def _urn_log_lik(log_a, times, shares, seldom, sizes, many):
-    """ln p of documents whose urns have the concentration A, as far as it depends on A.
+    """ln p of documents whose urns have the concentration A, without terms that do not depend on A.
 
     ``seldom`` = how many terms were used once, and the sum of the logarithms of their shares.
     """
@@ -80,9 +77,9 @@ def _urn_log_lik(log_a, times, shares, seldom, sizes, many):
 
 @jit
 def likeliest_burst(times, shares, seldom, sizes, many, bounds):
-    """The concentration A between exp(``bounds``) under which documents are most probable.
+    """The maximum-likelihood concentration A between exp(``bounds``), by golden section search.
 
-    By golden sections: ln p has one top. ``sizes`` and ``many``: tokens of a document in a topic, how often.
+    ``sizes`` and ``many``: numbers of tokens of a document in a topic, and how often each occurs.
     """
     low, high = bounds
     left, right = high - _GOLD * (high - low), low + _GOLD * (high - low)
@@ -105,7 +102,7 @@ def cells_into(cells, counts, begin, memory, scale, sizes, term_topic, place):
     """The cells of every topic's divergence: terms that the memory expects at least once, then the rest.
 
     Topic k has the entries ``begin[k] ..`` of ``cells`` (probabilities, that sum to one) and ``counts``;
-    gives how many. Term v has the row ``place[v]`` of ``term_topic``, or -1 where the slice has none of it.
+    gives how many. Term v has the row ``place[v]`` of ``term_topic``; -1 if the slice does not have it.
     """
     n_topics = sizes.size
     n, known = np.zeros(n_topics, np.int64), np.zeros(n_topics)
@@ -133,10 +130,10 @@ def cells_into(cells, counts, begin, memory, scale, sizes, term_topic, place):
 def drift_topics(
     out, lo, hi, begin, n_cells, cells, counts, lengths, burst, drawn, most, keys, ids
 ):
-    """Divergence of topics lo .. hi; mean of it and deviation of its ln without change; Hellinger distance.
+    """Divergence of topics lo .. hi; its mean and the deviation of its ln without change; Hellinger distance.
 
-    Columns of ``out`` are left alone for topics without tokens. ``drawn`` has room for the
-    slices without change of every topic, of which ``most[k]`` are drawn; ``keys`` is (seed, slice, `tol` of
+    Columns of ``out`` do not change for topics without tokens. ``drawn`` is a buffer for the slices without
+    change of every topic, of which at most ``most[k]`` are drawn. ``keys`` is (seed, slice, `tol` of
     `divergences`).
     """
     seed, slice_, tol = keys
@@ -174,9 +171,9 @@ def mix_into(out, memory, keep, floor, found, place, add):
 
 @jit
 def largest_into(places, values, rows):
-    """The largest entries of every column of ``rows``, the largest first and among equals the first.
+    """Places and values (columns x n) of the n largest entries of every column of ``rows``.
 
-    ``places`` and ``values`` are columns x as many as are wanted.
+    The largest is first; among equal entries the first.
     """
     n_wanted = places.shape[1]
     values[:] = -np.inf
