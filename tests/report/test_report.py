@@ -189,7 +189,7 @@ def test_terms_without_names_are_called_by_number():
 
 def test_a_streaming_model_without_scores_has_no_curve():
     corpus, _ = sample_lda(n_docs=60, n_topics=3, n_terms=30, seed=1)
-    model = OnlineLDA(n_topics=3, random_state=0).partial_fit(corpus)
+    model = OnlineLDA(n_topics=3, batch_size=60, random_state=0).partial_fit(corpus)
     text = "".join(check_page(render(ReportData.from_model(model, corpus))).text)
     assert "Training" not in text
     assert "OnlineLDA, seed 0, 1 mini-batch" in text
