@@ -147,7 +147,7 @@ def test_missing_arrays_are_named(name):
 
 @pytest.mark.parametrize("dims", [{"terms": 5}, {"topics": 2}, {"docs": 1}, {"entries": 4}])
 def test_sizes_from_elsewhere_must_agree(dims):
-    with pytest.raises(ModelFileError, match="does not fit|'ptr' holds impossible numbers"):
+    with pytest.raises(ModelFileError, match=r"does not fit|'ptr' holds impossible numbers"):
         read(**dims)
 
 
