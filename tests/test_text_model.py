@@ -105,7 +105,7 @@ def test_a_stream_keeps_its_first_vocabulary_and_counts_what_it_does_not_know():
     model.partial_fit(["wolf badger", "badger stoat wolf pear"])
     assert (model.n_known_, model.n_unknown_) == (3, 3)
     assert model.vocabulary_ == terms
-    assert model.estimator_.state_.n_seen == len(TEXTS) + 2
+    assert model.estimator_.n_seen_ == len(TEXTS) + 2
     shares = [0.5, 0, 0]
     np.testing.assert_allclose(model.unknown_shares(["wolf badger", "", "pear"]), shares)
     corpus = Corpus.from_text(["wolf badger", "", "pear"])
@@ -206,7 +206,7 @@ def test_threads_do_not_change_a_byte(tmp_path):
         ({"vectorizer": {"min_df": "x"}}, "min_df"),
         ({"estimator": None}, "incomplete"),
         ({"estimator": {"estimator": "Nope"}}, "Nope"),
-        ({"met": {"known": "x"}}, "figures"),
+        ({"met": {"known": "x"}}, "token counts"),
     ],
 )
 def test_files_that_cannot_be_meant_are_refused(model, tmp_path, change, message):

@@ -86,7 +86,7 @@ BAD = [
     ({"how": 3}, "how must be one of"),
     ({"how": ["a"]}, "how must be one of"),
     ({"word": "c"}, "word must be one of"),
-    ({"strength": "automatic"}, "strength must be one of 'auto'"),
+    ({"strength": "automatic"}, "strength must be a number or one of 'auto'"),
     ({"strength": 0.0}, "strength must be a positive number"),
 ]
 

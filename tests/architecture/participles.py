@@ -75,7 +75,7 @@ def is_riddle(name: str) -> bool:
     """Whether the name of a function or ``Class.method`` is a participle, or begins or ends with one."""
     short = name.rpartition(".")[2].strip("_").removesuffix("_into")
     words = short.split("_")
-    if {name, short} & PUBLIC or short in VALUES or QUESTIONS.intersection(words[:-1]):
+    if {name, short, short + "_"} & PUBLIC or short in VALUES or QUESTIONS.intersection(words[:-1]):
         return False
     return is_participle(words[0]) or (words[0] not in VERBS and is_participle(words[-1]))
 

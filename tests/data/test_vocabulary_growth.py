@@ -117,7 +117,7 @@ def test_it_is_kept():
     again = VocabularyAccount.from_arrays(arrays, figures, len(names))
     assert state(again) == state(account)
     assert again.growth == growth
-    with pytest.raises(ModelFileError, match="does not fit"):
+    with pytest.raises(ModelFileError, match="does not match"):
         VocabularyAccount.from_arrays(arrays, figures, len(names) + 1)
     for name in figures:
         with pytest.raises(ModelFileError):

@@ -83,7 +83,7 @@ def test_limits():
         (LISTS, np.ones((2, 20)), {"window": 5}, "window needs token sequences"),
         (LISTS, np.ones((2, 5)), {}, "lists term 19"),
         (LISTS, -np.ones((2, 20)), {}, "non-negative"),
-        (LISTS, [["a"]], {}, "give the vocabulary"),
+        (LISTS, [["a"]], {}, "pass the vocabulary"),
         (LISTS, ["a text"], {}, "got the string"),
         (LISTS, [[0.5]], {}, "term numbers or names"),
         ([[0, 0]], [[0]], {}, "different terms"),

@@ -396,7 +396,7 @@ REFUSED = [
     (np.linspace(0, 1, 40), "Unknown label type: continuous"),
     (np.full(40, np.inf), "infinity"),
     (["a", 1] * 20, "labels mix strings and numbers"),
-    (np.full((40, 2), 2), "holds 0 and 1 only"),
+    (np.full((40, 2), 2), "may hold only 0 and 1"),
 ]
 
 

@@ -309,7 +309,7 @@ def test_explanations_add_up():
         ({"ghost_factor": -1.0}, "ghost_factor must be"),
         ({"margin": 0.0}, "margin must be"),
         ({"cost": -1.0}, "cost must be"),
-        ({"weight_floor": "none"}, "weight_floor must be one of 'auto'"),
+        ({"weight_floor": "none"}, "weight_floor must be a number or one of 'auto'"),
         ({"weight_floor": -2.0}, "weight_floor must be"),
         ({"classifier": "averaging", "weight_floor": 10.0}, "belongs to classifier='gibbs'"),
         ({"positive_cost": 0.0}, "positive_cost must be"),

@@ -196,7 +196,7 @@ def test_rows_without_a_key_are_remarked_on_and_not_read(db):
     assert source.lag() == 2
     assert [item.record["day"] for item in source.read(9, 0.0)] == [1, 3]
     assert len(said) == 1
-    assert "rows without day are not read; there are 2" in said[0]
+    assert "2 rows have no day and are not read" in said[0]
 
 
 def test_a_table_that_grows(db, tmp_path):

@@ -2,6 +2,9 @@
 
 Word counts stay fixed while a block of documents is sampled and are updated between blocks. Chains that are
 ``exact`` update counts after every token. Either way the result does not depend on threads.
+
+[Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
+KDD 2015.
 """
 
 from __future__ import annotations
