@@ -86,7 +86,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_ends_as_if_nothing_had_happened(
 @posix
 def test_ctrl_c_while_a_stream_is_awaited_saves_what_was_learned(process, files, tmp_path):
     (tmp_path / "s.bayou").write_bytes((files / "online-lda.bayou").read_bytes())
-    before = bayou.load(tmp_path / "s.bayou").estimator_.state_.n_seen
+    before = bayou.load(tmp_path / "s.bayou").estimator_.n_seen_
     update = process("update", "s.bayou", "-", "-v", stdin=subprocess.PIPE)
     for text in texts(4096 + 10):
         update.stdin.write(json.dumps({"text": text}) + "\n")
@@ -97,7 +97,7 @@ def test_ctrl_c_while_a_stream_is_awaited_saves_what_was_learned(process, files,
     err = update.stderr.read()
     assert "bayou update s.bayou - -v --skip 4096" in err
     update.stdin.close()
-    assert bayou.load(tmp_path / "s.bayou").estimator_.state_.n_seen == before + 4096
+    assert bayou.load(tmp_path / "s.bayou").estimator_.n_seen_ == before + 4096
 
 
 @posix
@@ -120,7 +120,7 @@ def test_ctrl_c_keeps_an_update_in_its_folder_and_leaves_the_model_alone(process
     _, err = again.communicate("".join(lines), timeout=600)
     assert again.returncode == 0, err
     assert "after 4,096 documents" in err
-    assert bayou.load(model).estimator_.state_.n_seen == kept.estimator_.state_.n_seen + 10
+    assert bayou.load(model).estimator_.n_seen_ == kept.estimator_.n_seen_ + 10
 
 
 @posix

@@ -279,7 +279,7 @@ def test_damaged_files_are_refused(corpus, tmp_path):
         "state.raw": -arrays["state.raw"] - 1,
         "state.ids": np.zeros_like(arrays["state.ids"]),
         "state.next_id": np.array(0),
-        "state.left ": arrays["state.left"] + 1,
+        "state.left ": arrays["state.left"] + 2,
         "state.topics": arrays["state.topics"][:, :, :1],
         "state.sizes": np.zeros((2, 3)),
         "state.scored": arrays["state.scored"][:1],
