@@ -337,7 +337,7 @@ def test_what_cannot_grow_says_so():
     with pytest.raises(DataError, match="cannot grow"):
         closed.set_params(growth=GROWTH).partial_fit(LATER)
     with pytest.raises(DataError, match="vocabulary of LDA cannot grow"):
-        model._change_terms(np.arange(2), Vocabulary(["a", "b"]))
+        check_vocabulary_grows(model)
     with pytest.raises(DataError, match=r"growth must be a bayou\.data\.Growth"):
         TextModel(estimator=OnlineLDA(n_topics=2), growth=5).partial_fit(FIRST)
 

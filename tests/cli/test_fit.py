@@ -148,10 +148,7 @@ def test_update_goes_on_and_counts_unknown_words(invoke, files, tmp_path):
     assert new.estimator_.n_seen_ == old.estimator_.n_seen_ + 3
     assert (new.n_known_, new.n_unknown_) == (3, 3)
     done = invoke("update", "new.bayou", more, "--skip", "2", "-q")
-    assert (
-        bayou.load(tmp_path / "new.bayou").estimator_.n_seen_
-        == new.estimator_.n_seen_ + 1
-    )
+    assert bayou.load(tmp_path / "new.bayou").estimator_.n_seen_ == new.estimator_.n_seen_ + 1
     assert "3 documents" in invoke("update", "new.bayou", more, "--dry-run").stdout
 
 

@@ -255,7 +255,7 @@ def test_the_same_command_goes_on_and_another_one_is_refused(invoke, models, tmp
     invoke(*words)
     assert bayou.load("s/model.bayou").estimator_.n_seen_ == 80 + 101
     done = invoke(*words, "--text", "body", code=1)
-    assert "begun with other settings (columns)" in done.stderr
+    assert "started with other settings (columns)" in done.stderr
     done = invoke("stream", models / "classes.bayou", *words[2:], "--label", "label", code=3)
     assert "was not started with" in done.stderr
 
@@ -289,7 +289,7 @@ def test_mistakes(invoke, models, files, tmp_path):
     ).stderr  # fmt: skip
     Path("out.jsonl").write_text("mine\n")
     done = invoke("stream", topics, "docs.jsonl", "-o", "out.jsonl", "--state", "v", code=1)
-    assert "holds rows already" in done.stderr
+    assert "already holds rows" in done.stderr
 
 
 def waited(path, n):

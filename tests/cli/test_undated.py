@@ -60,4 +60,7 @@ def test_years_of_a_column_that_lacks_one_are_years(invoke, tmp_path):
     how = ("track", "in.csv", "--time", "year", *HOW, "--slice", "year")
     assert "36 documents in 3 slices" in invoke(*how).stderr
     (tmp_path / "in.csv").write_text("text,year\n" + "".join(rows).replace("19", ""))
-    assert "line 2: '96.0' is not a time: as seconds such a small number" in invoke(*how, code=1).stderr
+    assert (
+        "line 2: '96.0' is not a time: as seconds such a small number"
+        in invoke(*how, code=1).stderr
+    )

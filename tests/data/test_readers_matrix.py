@@ -114,7 +114,9 @@ def test_sidecar_names(tmp_path):
     assert corpus.label_names == ("x", "y", "z")
     with pytest.raises(DataError, match="label 2 of document 0 is not in the"):
         read(path, label_names=["x", "y"])
-    with pytest.raises(DataError, match="term 3 of document 4 is not in the vocabulary, which has 3"):
+    with pytest.raises(
+        DataError, match="term 3 of document 4 is not in the vocabulary, which has 3"
+    ):
         read(path, vocabulary=["x", "y", "z"])
     with pytest.raises(DataError, match="distinct"):
         read(path, vocabulary=write(tmp_path / "v.txt", b"a\na\n"))
