@@ -26,6 +26,7 @@ from bayou import (
     TextModel,
     Vocabulary,
 )
+from bayou.api.streaming import check_vocabulary_grows
 from bayou.testing.cases import file_bytes
 
 FRUIT, BEAST, SPACE = (
