@@ -1,4 +1,4 @@
-"""The report in a real browser: silent, alone on the machine, and deaf to what documents say."""
+"""The report in a real browser: no messages, no requests, no code from documents."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, report):
-    """Open the report offline and hear everything it says and asks for."""
+    """Open the report offline and record its messages and requests."""
     contexts = []
 
     def go(width=1440, scheme="light", scripts=True, path=report):
@@ -70,7 +70,7 @@ def visit(browser, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_silent_alone_and_within_its_width(visit, report, tmp_path, width, scheme):
+def test_no_messages_no_requests_and_no_overflow(visit, report, tmp_path, width, scheme):
     page = visit(width, scheme)
     folder = Path(os.environ.get("BAYOU_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The page of a tracker in a real browser: silent, within its width, marks that open their evidence."""
+"""The tracker's report in a real browser: no messages, no overflow, marks that open their evidence."""
 
 import os
 from dataclasses import replace
@@ -20,7 +20,7 @@ def report(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_silent_alone_and_within_its_width(visit, report, tmp_path, width, scheme):  # noqa: F811
+def test_no_messages_no_requests_and_no_overflow(visit, report, tmp_path, width, scheme):  # noqa: F811
     page = visit(width, scheme)
     folder = Path(os.environ.get("BAYOU_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)

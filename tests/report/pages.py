@@ -1,4 +1,4 @@
-"""A report full of text that would rather be code."""
+"""Reports whose words, labels, names and texts contain code."""
 
 import numpy as np
 

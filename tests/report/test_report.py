@@ -215,7 +215,7 @@ def test_bins_are_calendar_and_gaps_stay_gaps(small):
     assert 0 in course.n_docs
 
 
-def test_a_document_in_both_parts_is_told(small):
+def test_a_document_in_both_parts_gives_a_warning(small):
     model, corpus = small
     named = replace(corpus, ids=[f"d{i}" for i in range(corpus.n_docs)])
     data = ReportData.from_model(model, named, test=named[:3])
@@ -241,7 +241,7 @@ def test_write_replaces_a_file_wholly(small, tmp_path):
         write(tmp_path / "no" / "report.html", data)
 
 
-def test_the_door(small):
+def test_invalid_input_is_refused(small):
     model, corpus = small
     with pytest.raises(DataError, match="one string for each of 80 documents; got 2"):
         ReportData.from_model(model, corpus, texts=["a", "b"])

@@ -1,4 +1,4 @@
-"""What a tracker's page says first, and what it calls topics and times."""
+"""Findings of a tracker's report, and its names of topics and slices."""
 
 import re
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_findings_are_of_different_topics_and_not_of_a_few_documents(data):
     assert links(made, most=2) == ["change-3", "change-5"]
 
 
-def test_a_rise_and_a_new_word_are_told_before_a_fall_and_a_common_word(data):
+def test_a_rise_and_a_new_word_come_before_a_fall_and_a_common_word(data):
     made = changed(
         data,
         (0, 3, "fall", 0.028, 0.009),
@@ -118,7 +118,7 @@ def test_a_title_is_about_the_documents_and_weeks_are_called_so(ages, tmp_path):
         assert '<span class="when">week of 2017-' in page
 
 
-def test_a_file_of_before_documents_times_were_kept_speaks_of_slices(ages):
+def test_a_file_without_document_times_names_slices(ages):
     made = TrackData.from_tracker(ages)
     old = replace(made, when=made.when._replace(span=(NEVER, NEVER)))
     assert headline(old).endswith("in slices from week of 2017-01-30 to week of 2017-03-20")
@@ -168,8 +168,8 @@ def test_documents_that_fit_no_topic_are_shown_where_no_words_are_common(data):
     one = replace(data.changes[0], kind="surprise", topic=None, docs=(("letter 7", ()),), words=())
     page = render_track(replace(data, changes=(one,)))
     assert "<b>Documents that fit no topic</b>, such as <bdi>letter 7</bdi>" in page
-    spoken = render_track(replace(data, changes=(replace(one, words=("flood",)),)))
-    assert "<b>Documents that fit no topic</b>, with <bdi>flood</bdi>" in spoken
+    with_words = render_track(replace(data, changes=(replace(one, words=("flood",)),)))
+    assert "<b>Documents that fit no topic</b>, with <bdi>flood</bdi>" in with_words
 
 
 def test_slices_without_documents_are_one_row_of_the_table():

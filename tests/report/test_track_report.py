@@ -16,7 +16,7 @@ from bayou.report.track_page import headline
 
 
 def hostile_tracker(n_slices=6):
-    """A tracker whose words, names and texts would rather be code; a topic appears in slice 3."""
+    """A tracker whose words, names and texts contain code; a topic appears in slice 3."""
     rng = np.random.default_rng(0)
     terms = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(60)]
     phi = rng.dirichlet(np.full(60, 0.1), 4)

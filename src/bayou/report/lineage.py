@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bayou.report import charts
+from bayou.report.share_bands import dates
 from bayou.report.svg import Markup, chart, element, path
 from bayou.report.text import shorten
 from bayou.report.track import TrackData
@@ -34,7 +34,7 @@ def lineage(topics: list[TrackedTopic], data: TrackData, width: int) -> Markup:
         return left + (width - left - right) * t / max(n - 1, 1)
 
     at = {topic.id: top + row * i + row / 2 for i, topic in enumerate(topics)}
-    marks = charts.dates(names, [x(t) for t in range(n)], top, (width, height))
+    marks = dates(names, [x(t) for t in range(n)], top, (width, height))
     for c in data.changes:
         if c.topic and c.other and {c.topic.id, c.other.id} <= set(at) and c.kind in _EVENTS:
             ends = [(x(c.bin), at[c.other.id]), (x(c.bin), at[c.topic.id])]

@@ -12,7 +12,17 @@ from typing import Any
 
 from bayou.data.errors import DataError
 from bayou.data.whole_file import replace_file
-from bayou.report import charts, class_charts, classes, cloud, findings, tables, targets, text
+from bayou.report import (
+    charts,
+    class_charts,
+    classes,
+    cloud,
+    findings,
+    share_bands,
+    tables,
+    targets,
+    text,
+)
 from bayou.report.data import ReportData
 from bayou.report.measure import perplexity
 from bayou.report.svg import Markup
@@ -138,14 +148,14 @@ def _drawing_values(data: ReportData) -> dict[str, Any]:
         (topic, cloud.draw(topic.words, f"Words of topic {topic.id}: {topic.name(8)}"))
         for topic in [topic for topic in by_share if not topic.bare][:MOST_CLOUDS]
     ]
-    band_topics = [] if data.course is None else charts.band_topics(data, data.course)
+    band_topics = [] if data.course is None else share_bands.band_topics(data, data.course)
     return {
         "by_share": by_share,
         "clouds": clouds,
         "map": charts.topic_map(data) if len(data.topics) > 1 else [],
         "curve": charts.curve(data) if len(data.curve) > 1 else [],
         "band_topics": band_topics,
-        "bands": charts.bands(band_topics, data.course) if data.course is not None else [],
+        "bands": share_bands.bands(band_topics, data.course) if data.course is not None else [],
         "widest_share": max(
             (t.share.value for t in data.topics if t.share.value >= 0), default=1.0
         ),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayou.report import charts
+from bayou.report import share_bands
 from bayou.report.lineage import lineage, lineage_topics
 from bayou.report.page import fill_template, write_page
 from bayou.report.text import count, decimal, percent, shorten
@@ -26,7 +26,7 @@ def render_track(data: TrackData) -> str:
     shares = _band_topics(data)
     shown = {topic.number for topic in shares}
     marks = [
-        charts.ChartMark(
+        share_bands.ChartMark(
             c.topic.number, c.bin, c.rises, f"#change-{c.number}", _change_line(c, data)
         )
         for c in data.changes
@@ -39,7 +39,7 @@ def render_track(data: TrackData) -> str:
         data=data,
         headline=headline(data),
         findings=findings(data),
-        bands=charts.bands(named, data.course, marks) if len(data.course.names) > 1 else [],
+        bands=share_bands.bands(named, data.course, marks) if len(data.course.names) > 1 else [],
         band_topics=shares,
         lineage_topics=lineages,
         lineage=[lineage(lineages, data, width) for width in _WIDTHS],
@@ -132,6 +132,6 @@ def _band_topics(data: TrackData) -> list[TrackedTopic]:
     held = np.nan_to_num(values)
     span = held.max(axis=0) - held.min(axis=0)
     weight = np.array([t.n_changes for t in data.topics]) * 0.01 + span
-    chosen = np.argsort(-weight, kind="stable")[: charts.MOST_BANDS]
+    chosen = np.argsort(-weight, kind="stable")[: share_bands.MOST_BANDS]
     middle = np.arange(len(held)) @ held / np.maximum(held.sum(axis=0), 1e-12)
     return [data.topics[k] for k in chosen[np.argsort(middle[chosen], kind="stable")]]
