@@ -51,26 +51,26 @@ from bayou.run.shards import Workers
 
 
 def next_slice(state: State, pairs: Pairs, p: Settings, seed: int, each: Each) -> SliceResult:
-    """One slice after the first. [Burkhardt18b] chapter 6, with tests of change and a lineage."""
+    """One slice after the first (`slice.first_slice`). [Burkhardt18b] chapter 6, with tests and a lineage."""
     here = prior.slice_documents(pairs, len(state.memory))
     if not len(here.tokens.terms):
         return parts.empty_slice(state, pairs)
-    # prior from memory: phi_k ~ Dir(beta + S m_k) for known topics, Dir(beta) for spare topics
+    # prior: phi_k ~ Dir(beta + S m_k) for topics with a memory m_k, Dir(beta) for spare topics
     state = state._replace(strength=memory_update.strength(state, pairs.n_tokens, p))
-    known, alpha = parts.memory_prior(state, here, p)
-    # inference of z, which starts from the memory; beta is learned if it is not given
-    start = evidence.smooth_memory(state, here, len(alpha))
+    topic_prior, alpha = parts.memory_prior(state, here, p)
+    # z | w: passes or sweeps that start from the memory; beta is learned if it is not given
+    remembered = evidence.smooth_memory(state, here, len(alpha))
     infer = cvb0.infer if p.inference == "fast" else prior.infer
-    own = parts.slice_seed(seed, state.step)
-    found, known = infer(here, known, parts.slice_settings(alpha, p), start, own, each)
-    state = state._replace(beta=known.beta)
-    # significance of changes: everything is tested against the memory before the slice
+    how, slice_seed = parts.slice_settings(alpha, p), parts.slice_seed(seed, state.step)
+    found, topic_prior = infer(here, topic_prior, how, remembered, slice_seed, each)
+    state = state._replace(beta=topic_prior.beta)
+    # tests: words against the memory (after an alarm: the last slice), shares against the usual ones
     seen = evidence.measure_shares(found, here)
-    judged = evidence.judge(state, seen, start, p, seed, each)
-    # memory: m <- (1 - rho) m + rho (n + S m) / (N + S)
-    after = memory_update.update_memory(state, seen, judged, p)
-    after = evidence.record_scores(after, judged, p.rho)
-    # births and deaths: spare topics with enough tokens become topics, topics are merged or die
+    judged = evidence.judge(state, seen, remembered, p, seed, each)
+    # memory: m <- (1 - rho) m + rho (n + S m) / (N + S), or `scale`, `window`; usual shares move by rho
+    after = memory_update.advance_state(state, seen, judged, p)
+    after = evidence.record_scores(after, judged, p.rho)  # recent scores calibrate the next tests
+    # lineage: spare topics are born, split or revived; topics become dormant, die, or are merged into others
     after, events, born = lineage.update_topics(state, after, seen.measures, p)
     return SliceResult(after, state, seen.measures, judged, found.doc_topic, events, born)
 
@@ -286,7 +286,7 @@ class TopicTracker(Tracked, Topics, Estimator):
         if terms.named and not terms.names:
             return  # no document has had a word yet
         pairs, n_terms = record.pairs_of(due.corpus, terms)
-        if state is None or not state.usual.any():
+        if state is None or not state.usual.any():  # no slice has had a token yet
             fixed = states.topics_from_weights(p.fixed, terms.names, n_terms)
             done = parts.first_slice(state, pairs, fixed, p, self.seed_, each)
         else:

@@ -101,14 +101,14 @@ def update_topics(
     n_free = max(len(before.ids) - before.n_fixed, 1)  # all free topics may have died
     for j in range(len(before.ids), len(seen.share)):
         if seen.tokens[j] >= p.min_tokens and seen.low[j] >= BIRTH / n_free:
-            after, event = _add_spare_topic(after, seen, j)
+            after, event = _add_spare_topic(after, seen, j, p)
             events.append(event)
             born[j] = event.id
     return after, events, born
 
 
 def _add_spare_topic(
-    state: TrackerState, seen: TopicMeasures, j: int
+    state: TrackerState, seen: TopicMeasures, j: int, p: TrackerSettings
 ) -> tuple[TrackerState, Event]:
     """The state with a spare topic as a topic: a new one, or one of the archive."""
     counts, total = seen.of(j), float(seen.tokens[j])
@@ -123,8 +123,11 @@ def _add_spare_topic(
         parent = int(state.ids[at])
     logit = float(np.log(max(share, LEAST_SHARE) / max(1.0 - share, LEAST_SHARE)))
     rows = (counts + state.beta) / (total + len(counts) * state.beta)
+    memory = (
+        slots.normalise_columns(counts) if p.scale == "strength" else counts * np.float32(p.rho)
+    )
     state = slots.add_topic(
-        state, memory=slots.normalise_columns(counts), rows=rows, ids=id_, doubt=1.0 / max(total, 1.0),
+        state, memory=memory, rows=rows, ids=id_, doubt=1.0 / max(total, 1.0),
         tokens=total, logit=logit, logit_doubt=0.25, alpha=state.alpha.mean(),
     )  # fmt: skip
     state = state._replace(n_ids=max(state.n_ids, id_ + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayou.inference.lda import prior
+from bayou.inference.lda import prior as lda_prior
 from bayou.inference.lda.arrays import F32, F64, topic_totals
 from bayou.inference.tracking import evidence
 from bayou.inference.tracking.evidence import InferredSlice, SliceEvidence
@@ -19,7 +19,7 @@ def strength(state: TrackerState, n_tokens: float, p: TrackerSettings) -> float:
     if p.scale == "counts":
         return 1.0
     if p.strength == "estimate":
-        if state.strength > 0.0:  # 0 while all slices so far were empty
+        if state.strength > 0.0:  # 0 until the second slice with tokens
             return state.strength
     elif p.strength is not None:
         return float(p.strength)
@@ -40,10 +40,10 @@ def first_memory(found: SliceTopics, rows: F32, here: SliceDocuments, p: Tracker
     return np.where(totals > 0, counts, rows)
 
 
-def update_memory(
+def advance_state(
     state: TrackerState, seen: InferredSlice, judged: SliceEvidence, p: TrackerSettings
 ) -> TrackerState:
-    """The state after a slice: m <- (1 - rho) m + rho (n + S m) / (N + S), and usual shares.
+    """The state after a slice: memories, their error, usual shares, and phi of the slice.
 
     beta is left out of the memory. It would be added again in every slice, and an absent topic would
     become uniform.
@@ -52,15 +52,14 @@ def update_memory(
     counts = np.ascontiguousarray(found.term_topic[:, :n_topics])
     tokens, held = topic_totals(counts), np.arange(n_topics) < state.n_fixed
     rho = np.where(held, 0.0, 1.0 / p.window if p.window else p.rho)
-    memory, past, pull = _move_memory(state, counts, here, rho, p)
-    step = rho * tokens / np.maximum(pull + tokens, 1e-12)
-    doubt = (1.0 - step) ** 2 * state.doubt + step**2 / np.maximum(tokens, 1.0)
+    memory, past, weight = _move_memory(state, counts, here, rho, p)
+    doubt = (1.0 - weight) ** 2 * state.doubt + weight**2 / np.maximum(tokens, 1.0)
     after, alpha = state.strength, state.alpha
     if p.strength == "estimate" and tokens.sum() > 0:
         free, before = ~held, state.memory
         after = estimate_strength(here.spread(counts)[:, free], before[:, free], state.beta)
     if p.learn_alpha:
-        estimate = prior.estimate_alpha(alpha, found.doc_topic[:, :n_topics])
+        estimate = lda_prior.estimate_alpha(alpha, found.doc_topic[:, :n_topics])
         alpha = (1.0 - p.rho) * alpha + p.rho * estimate
     state = state._replace(
         memory=memory, past=past, rows=_slice_rows(state, counts, here, judged, p),
@@ -74,19 +73,20 @@ def update_memory(
 
 def _move_memory(
     state: TrackerState, counts: F32, here: SliceDocuments, rho: F64, p: TrackerSettings
-) -> tuple[F32, F32, float]:
-    """The memory after a slice, the estimates of a window, and the pseudo-tokens that moved it."""
-    memory, past, pull = state.memory, state.past, state.strength
-    if p.scale == "counts":
+) -> tuple[F32, F32, F64]:
+    """The memory after a slice, the estimates of a window, and the weight of the slice in each memory."""
+    memory, past, pull, tokens = state.memory, state.past, state.strength, topic_totals(counts)
+    if p.scale == "counts":  # C <- (1 - rho) C + rho n
         memory = memory * (1.0 - rho).astype(np.float32)
         memory[here.terms] += counts * rho.astype(np.float32)
-        return memory, past, float(memory.sum(axis=0).mean())
+        return memory, past, rho * tokens / np.maximum(topic_totals(memory), 1e-12)
+    weight = rho * tokens / np.maximum(pull + tokens, 1e-12)
     if not p.window:
-        return blend(memory, counts, here, pull, rho), past, pull
+        return blend(memory, counts, here, pull, rho), past, weight
     now = blend(memory, counts, here, pull, np.ones(len(rho)))
     past = np.concatenate([past, now[None]])[-p.window :]
     held = np.arange(len(rho)) < state.n_fixed
-    return np.where(held, memory, past.mean(axis=0)).astype(np.float32), past, pull
+    return np.where(held, memory, past.mean(axis=0)).astype(np.float32), past, weight
 
 
 def _slice_rows(

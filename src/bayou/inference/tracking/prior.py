@@ -1,6 +1,6 @@
 """LDA in one slice of a stream, where every topic has its own prior over the terms.
 
-    phi_tk ~ Dir(beta + S m_tk)        m_t+1,k = (1 - rho) m_tk + rho phi_tk
+    phi_tk ~ Dir(beta + S m_tk)        m_t+1,k = (1 - rho) m_tk + rho (n_tk + S m_tk) / (N_tk + S)
 
 S is a number of pseudo-tokens: with N tokens of the slice in the topic, the memory has the weight
 S / (S + N). A topic without tokens in a slice gives back its prior, so it keeps its memory.
@@ -137,8 +137,8 @@ def add_spares(prior: SlicePrior, n_spares: int, n_terms: int) -> SlicePrior:
 def estimate_beta(prior: SlicePrior, counts: F32, n_terms: int) -> SlicePrior:
     """The prior after a few steps of beta towards the maximum of its evidence in whole counts of a slice.
 
-    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (V sum_k [psi(N_k + B_k) - psi(B_k)]). Rows
-    without counts may be left out of both; ``n_terms`` is V.
+    beta <- beta sum_vk [psi(n_vk + b_vk) - psi(b_vk)] / (1 + V sum_k [psi(N_k + B_k) - psi(B_k)]). The 1 is
+    the prior Exp(1) of beta. Rows without counts may be left out of both; ``n_terms`` is V.
     """
     free, beta = prior.gain > 0, prior.beta
     totals, held = topic_totals(counts)[free], prior.mass[free] - n_terms * prior.beta

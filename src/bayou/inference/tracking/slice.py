@@ -25,9 +25,9 @@ class SliceResult(NamedTuple):
     """The state after a slice, and what was found on the way."""
 
     state: TrackerState
-    before: TrackerState  # the state before the slice, with the slice's terms
+    before: TrackerState  # the state before the slice, but with S and beta of the slice
     seen: TopicMeasures
-    judged: SliceEvidence | None  # None for the first slice
+    judged: SliceEvidence | None  # None for the first slice and for slices without tokens
     doc_topic: F32
     events: list[Event]
     born: dict[int, int]  # column of a spare topic -> permanent id
