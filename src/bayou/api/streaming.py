@@ -182,7 +182,7 @@ class Streaming(Base):
         """The state after one mini-batch; the first one makes the first state if there is none."""
         if state is None and self.algorithm.init is not None:
             state = self.algorithm.init(documents, p, self.seed_, each)
-        return self.algorithm.update(state, documents, p, self.seed_, each)
+        return schema.in_c_order(self.algorithm.update(state, documents, p, self.seed_, each))
 
     def _current(self) -> Any:
         """The state updated with the pending documents; computed once, at the first request."""

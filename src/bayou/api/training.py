@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from bayou.api.estimator import Estimator
+from bayou.data import schema
 from bayou.data.checks import whole
 from bayou.inference.lda.arrays import Each
 from bayou.run import checkpoint as checkpoints
@@ -89,9 +90,14 @@ class Training:
     def repeat(self, state: S, step: Step[S], *, final: bool = True, spent: float = 0.0) -> S:
         """Repeat ``step`` from a state; ``spent`` seconds of the time limit are used already."""
         saver = self._saver if final else checkpoints.Saver()
+
+        def ordered(state: S) -> tuple[S, Info | None]:
+            state, info = step(state)
+            return schema.in_c_order(state), info
+
         return loop.run(
             state,
-            step,
+            ordered,
             callbacks=self._callbacks if final else (),
             after=saver.after,
             stopped=saver.save_on_stop,

@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 
 from bayou.data.corpus import Corpus
+from bayou.data.schema import in_c_order
 from bayou.run import batches
 from bayou.testing.cases import (
     Case,
@@ -144,6 +145,10 @@ def stream_survives_files(case: Case) -> None:
     model, cut, pickled = case.fresh(), case.fresh(), case.fresh()
     for batch in _batches(case.corpus):
         partial_fit(model, batch)
+        expect(
+            in_c_order(getattr(model, "state_", None)) is getattr(model, "state_", None),
+            "an array of state_ is not in C order, but would be after a file",
+        )
         cut = reload(partial_fit(cut, batch)).set_params(n_threads=1)
         pickled = pickle.loads(pickle.dumps(partial_fit(pickled, batch)))
         expect(

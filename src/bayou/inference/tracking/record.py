@@ -10,6 +10,7 @@ import numpy as np
 from bayou.data.calendar import slice_name
 from bayou.data.corpus import Corpus
 from bayou.data.intake import DueSlice
+from bayou.data.schema import in_c_order
 from bayou.data.stream_terms import Terms
 from bayou.inference.lda import documents
 from bayou.inference.lda.documents import Pairs
@@ -41,13 +42,13 @@ def pairs_of(corpus: Corpus, terms: Terms) -> tuple[Pairs, int]:
 def drop_terms(state: TrackerState, terms: Terms, p: TrackerSettings) -> tuple[TrackerState, int]:
     """The state without terms that are too old, then without the least frequent ones over the limit.
 
-    Returns the number of dropped terms, too.
+    Its arrays are in C order, as after a file. Returns the number of dropped terms, too.
     """
     unmet = state.step - 1 - state.last
     keep = terms.outlive(state.usual, unmet, p.forget_after, p.max_terms)
     if keep is None:
-        return state, 0
-    return slots.take_terms(state, keep), len(state.usual) - len(keep)
+        return in_c_order(state), 0
+    return in_c_order(slots.take_terms(state, keep)), len(state.usual) - len(keep)
 
 
 def record_slice(
