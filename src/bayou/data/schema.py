@@ -159,7 +159,7 @@ def in_c_order(record: Any) -> Any:
     """
     if isinstance(record, np.ndarray):
         return record if record.flags.c_contiguous else np.ascontiguousarray(record)
-    if isinstance(record, tuple) and hasattr(record, "_replace"):
+    if hasattr(record, "_replace"):  # a NamedTuple
         values = record._asdict()
         new = {name: in_c_order(value) for name, value in values.items()}
         if any(new[name] is not value for name, value in values.items()):
