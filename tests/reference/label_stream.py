@@ -44,7 +44,7 @@ def smooth_fixed_point(counts, own, rows, alpha, n=2000):
 
 
 def sampled(counts, own, rows, alpha, burn_in, n_kept, seed, step):
-    """The draws of `sample_docs`, token by token; expected entries as (documents, terms, labels)."""
+    """The sweeps of `sample_docs`, token by token: mean probabilities (documents, terms, labels), last n_d."""
     out = np.zeros((*counts.shape, rows.shape[1]), np.float32)
     golden = int(GOLDEN)
     for d, labels in enumerate(own):
@@ -69,7 +69,7 @@ def sampled(counts, own, rows, alpha, burn_in, n_kept, seed, step):
                 z[t] = i
                 n_d[i] += 1
                 if s > burn_in:
-                    out[d, v, labels[i]] += np.float32(1.0 / n_kept)
+                    out[d, v, labels] += w / w.sum() / n_kept
     return out
 
 
