@@ -44,7 +44,7 @@ def smooth_fixed_point(counts, own, rows, alpha, n=2000):
 
 
 def sampled(counts, own, rows, alpha, burn_in, n_kept, seed, step):
-    """The sweeps of `sample_docs`, token by token: mean probabilities (documents, terms, labels), last n_d."""
+    """The sweeps of `sample_docs`, token by token: mean probabilities (documents, terms, labels)."""
     out = np.zeros((*counts.shape, rows.shape[1]), np.float32)
     golden = int(GOLDEN)
     for d, labels in enumerate(own):

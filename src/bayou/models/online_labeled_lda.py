@@ -90,7 +90,7 @@ class OnlineLabeledLDA(
     eta : float
         Weight of the frequencies.
     inference : {"scvb0", "hybrid"}
-        Without `greedy`: expected labels of tokens by a variational approximation, or by Gibbs sampling, which
+        Without `greedy`: expected labels of tokens by a variational approximation, or by Gibbs sampling that
         needs whole counts and rounds fractional ones. With `greedy` there is no difference.
     burn_in, n_samples : int
         Passes over each document before its labels count, and after. `greedy` needs none.

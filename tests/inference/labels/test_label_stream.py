@@ -256,6 +256,35 @@ def test_merged_cells_are_sums():
         )
 
 
+def test_a_small_scale_is_multiplied_into_the_cells():
+    """The cells keep a common factor; multiplying it in changes nothing but the factor."""
+    state = learn(fresh(0), documents(9)[2], HOW, 1, EACH)
+    for rho in (0.3, 0.999_999_9):  # above and below the limit
+        cells, scale = stream._decay_cells(state, rho)
+        assert (scale == 1.0) == (rho > 0.5)
+        np.testing.assert_allclose(
+            cells.raw * scale, state.raw * state.scale * (1 - rho), rtol=1e-6
+        )
+    cells, scale = stream._decay_cells(state, 1.0)
+    assert (len(cells.raw), scale) == (0, 1.0)
+
+
+def test_long_streams_fold_the_scale_and_keep_their_masses():
+    state, how = (
+        fresh(0),
+        HOW._replace(rate=(1.0, 0.0, 0.5)),
+    )  # steps so large that the scale underflows
+    scales = []
+    for t in range(1, 60):
+        state = learn(state, documents(4, seed=t)[2], how, 1, EACH)
+        scales.append(state.scale)
+        assert counts_of(state).sum() == pytest.approx(
+            label_state.totals(state, how.n_docs)[WORDS], rel=1e-5
+        )
+    assert min(scales) >= stream._FOLD
+    assert (np.diff(scales) > 0).any()  # it was folded
+
+
 def test_threads_do_not_matter():
     _, _, batch = documents(40)
     how = HOW._replace(
