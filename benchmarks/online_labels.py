@@ -40,9 +40,12 @@ STRETCHES = 8  # rows of a curve
 MODELS: dict[str, Callable[[], Any]] = {
     "SCVB": lambda: OnlineLabeledLDA(prior="flat", random_state=0),
     "SCVB, frequency prior": lambda: OnlineLabeledLDA(random_state=0),
-    "hybrid": lambda: OnlineLabeledLDA(inference="hybrid", prior="flat", random_state=0),
+    "hybrid, not greedy": lambda: OnlineLabeledLDA(
+        inference="hybrid", greedy=False, prior="flat", random_state=0
+    ),
     "hybrid HDP": lambda: OnlineLabeledHDP(random_state=0),
     "SCVB-Dependency": lambda: OnlineDependencyLDA(random_state=0),
+    "SCVB-Dependency, joint": lambda: OnlineDependencyLDA(greedy=False, random_state=0),
 }
 
 

@@ -47,6 +47,8 @@ from bayou.models.stacked_hdp import StackedHDP as StackedHDP
 from bayou.models.topic_tracker import TopicTracker as TopicTracker
 from bayou.multilabel.block_chain import BlockClassifierChain as BlockClassifierChain
 from bayou.multilabel.chain_ensemble import BlockChainEnsemble as BlockChainEnsemble
+from bayou.multilabel.label_stacking import LabelStacking as LabelStacking
+from bayou.multilabel.probabilistic_chain import ProbabilisticChain as ProbabilisticChain
 from bayou.multilabel.thresholded import ThresholdedClassifier as ThresholdedClassifier
 from bayou.results.explanation import Explanation as Explanation
 from bayou.text_model import TextModel as TextModel

@@ -49,8 +49,11 @@ PAPERS = {
     "Mainz, 2018.",
     "Cappe09": "Cappe, Moulines. On-line expectation-maximization algorithm for latent data models. "
     "JRSS B 71, 2009.",
+    "Dembczynski10": "Dembczynski, Cheng, Huellermeier. Bayes optimal multilabel classification via "
+    "probabilistic classifier chains. ICML 2010.",
     "Foulds13": "Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference "
     "for latent Dirichlet allocation. KDD 2013.",
+    "Godbole04": "Godbole, Sarawagi. Discriminative methods for multi-labeled classification. PAKDD 2004.",
     "Hoffman10": "Hoffman, Blei, Bach. Online learning for latent Dirichlet allocation. NIPS 2010.",
     "Neal98": "Neal, Hinton. A view of the EM algorithm that justifies incremental, sparse, and other "
     "variants. In Learning in Graphical Models, 1998.",
@@ -162,6 +165,12 @@ MODELS: dict[str, ModelEntry] = {
     "BlockChainEnsemble": ModelEntry(
         "bayou.multilabel.chain_ensemble", "wrapper", "labels", False, "multi_label", "Burkhardt18b",
         "Ensemble of block classifier chains in different label orders."),
+    "ProbabilisticChain": ModelEntry(
+        "bayou.multilabel.probabilistic_chain", "wrapper", "labels", False, "multi_label", "Dembczynski10",
+        "Classifier chain that predicts the most probable set of labels, by beam search."),
+    "LabelStacking": ModelEntry(
+        "bayou.multilabel.label_stacking", "wrapper", "labels", False, "multi_label", "Godbole04",
+        "Second classifier per label on the cross-validated probabilities of all labels."),
     "ThresholdedClassifier": ModelEntry(
         "bayou.multilabel.thresholded", "wrapper", "labels", False, "multi_label", "",
         "Replaces a classifier's threshold with a rule fitted to held-out scores."),

@@ -20,7 +20,9 @@ from bayou.testing.cases import file_bytes, reload
 
 MODELS = [
     OnlineLabeledLDA(batch_size=20, random_state=0),
-    OnlineLabeledLDA(batch_size=20, inference="hybrid", burn_in=1, n_samples=2, random_state=0),
+    OnlineLabeledLDA(
+        batch_size=20, inference="hybrid", greedy=False, burn_in=1, n_samples=2, random_state=0
+    ),
     OnlineDependencyLDA(n_topics=3, n_chains=2, batch_size=20, random_state=0),
     OnlineLabeledHDP(batch_size=20, burn_in=1, n_samples=2, random_state=0),
 ]

@@ -44,7 +44,7 @@ def smooth_fixed_point(counts, own, rows, alpha, n=2000):
 
 
 def sampled(counts, own, rows, alpha, burn_in, n_kept, seed, step):
-    """The draws of `sample_docs`, token by token; expected entries as (documents, terms, labels)."""
+    """The sweeps of `sample_docs`, token by token: mean probabilities (documents, terms, labels)."""
     out = np.zeros((*counts.shape, rows.shape[1]), np.float32)
     golden = int(GOLDEN)
     for d, labels in enumerate(own):
@@ -69,7 +69,7 @@ def sampled(counts, own, rows, alpha, burn_in, n_kept, seed, step):
                 z[t] = i
                 n_d[i] += 1
                 if s > burn_in:
-                    out[d, v, labels[i]] += np.float32(1.0 / n_kept)
+                    out[d, v, labels] += w / w.sum() / n_kept
     return out
 
 
@@ -101,3 +101,22 @@ def franchise(counts, below, above):
             value *= math.prod(stirling(n, k) for n, k in zip(row, seats, strict=True))
         total += value
     return total
+
+
+def joint_shares(counts, own, rows, links, alpha, n_steps):
+    """lambda of words over (label, topic) pairs: tokens (terms x labels) and (labels x topics)."""
+    n_labels, n_topics = links.shape
+    words, cross = np.zeros_like(rows), np.zeros((n_labels, n_topics))
+    for d, labels in enumerate(own):
+        n_d = np.full(n_topics, counts[d].sum() / n_topics)
+        for step in range(n_steps + 1):
+            new = np.zeros(n_topics)
+            for v in np.flatnonzero(counts[d]):
+                table = rows[v, labels][:, None] * links[labels] * (n_d + alpha)
+                table *= counts[d, v] / table.sum()
+                new += table.sum(axis=0)
+                if step == n_steps:
+                    words[v, labels] += table.sum(axis=1)
+                    cross[labels] += table
+            n_d = new
+    return words, cross

@@ -6,10 +6,12 @@ The terms of labels are kept as expected counts N_vy, sparse. The tokens of a mi
 the labels of their documents under the current counts, and blended in. Two inferences:
 
 ``scvb0``   expected tokens: stochastic collapsed variational Bayes [Foulds13]
-``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed counts [Burkhardt18]
+``hybrid``  Gibbs sweeps of each document under fixed counts; the conditional probabilities of labels are
+            averaged over the kept sweeps [Burkhardt18]
 
-Greedy training takes the labels of a document as equally likely (alpha at infinity). With it, ``scvb0`` uses
-no random numbers. New documents may use every label.
+Greedy training takes the labels of a document as equally likely (alpha at infinity). The conditional
+probabilities then do not depend on other tokens, so both inferences are the same and use no random numbers.
+New documents may use every label.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
@@ -88,9 +90,10 @@ class OnlineLabeledLDA(
     eta : float
         Weight of the frequencies.
     inference : {"scvb0", "hybrid"}
-        Expected labels of tokens, or drawn ones; drawing needs whole counts and rounds fractional ones.
+        Without `greedy`: expected labels of tokens by a variational approximation, or by Gibbs sampling that
+        needs whole counts and rounds fractional ones. With `greedy` there is no difference.
     burn_in, n_samples : int
-        Passes over each document before its labels count, and after. Greedy "scvb0" needs only one.
+        Passes over each document before its labels count, and after. `greedy` needs none.
     batch_size : int
         Documents that are learned together.
     n_passes : int
@@ -154,10 +157,15 @@ class OnlineLabeledLDA(
         return stream_settings(
             self, greedy=bool(self.greedy), label_prior=alpha, new_alpha=self.alpha,
             frequency_weight=self.eta if self.prior == "frequency" else 0.0,
-            sharing=SharingSettings(self.inference == "hybrid", self.burn_in, self.n_samples),
+            sharing=SharingSettings(self._samples, self.burn_in, self.n_samples),
         )  # fmt: skip
 
     @property
     def uses_chance_(self) -> bool:
         """Whether random numbers had a part in what was learned; documents with one class need none."""
-        return self.inference == "hybrid" and self.multi_label_
+        return self._samples and self.multi_label_
+
+    @property
+    def _samples(self) -> bool:
+        """Whether labels of tokens are sampled."""
+        return self.inference == "hybrid" and not self.greedy

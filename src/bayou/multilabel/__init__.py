@@ -1,4 +1,4 @@
-"""Several labels per document around any scikit-learn classifier: block chains, ensembles, threshold rules.
+"""Several labels per document around any scikit-learn classifier: chains, stacking, threshold rules.
 
 - `SCut`: labels with a score above the label's own threshold.
 - `RCut`: the k best labels.
@@ -14,14 +14,18 @@ from bayou.inference.thresholds.regression import CardinalityRegression, Thresho
 from bayou.inference.thresholds.rules import ProportionalCut, RCut, SCut
 from bayou.multilabel.block_chain import BlockClassifierChain
 from bayou.multilabel.chain_ensemble import BlockChainEnsemble
+from bayou.multilabel.label_stacking import LabelStacking
+from bayou.multilabel.probabilistic_chain import ProbabilisticChain
 from bayou.multilabel.thresholded import ThresholdedClassifier
 
 __all__ = [
     "BlockChainEnsemble",
     "BlockClassifierChain",
     "CardinalityRegression",
+    "LabelStacking",
     "OracleCalibrated",
     "OracleF1",
+    "ProbabilisticChain",
     "ProportionalCut",
     "RCut",
     "SCut",

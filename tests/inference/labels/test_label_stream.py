@@ -195,7 +195,35 @@ def test_sampled_labels_have_their_posterior():
     how, prior = SharingSettings(True, 8, 4), alpha.astype(np.float32)
     entry, _ = label_cells.share_tokens(weight, lay, prior, how, (0, 0), EACH)
     found = np.bincount(lay.entry_labels, entry) / n
-    np.testing.assert_allclose(found, wanted, atol=0.05)
+    np.testing.assert_allclose(found, wanted, atol=0.02)
+
+
+def test_kept_sweeps_add_probabilities_and_not_draws():
+    """Labels alike: a sweep adds exactly the expected tokens, whatever was drawn."""
+    _, _, batch = documents(6, seed=2)
+    rows = np.random.default_rng(4).dirichlet(np.full(V, 0.3), L).T
+    _, expected, _ = _local(batch, rows, np.zeros(0))
+    _, sampled, _ = _local(batch, rows, np.zeros(0), sampled=True, burn_in=0, n_samples=1)
+    np.testing.assert_allclose(sampled, expected, rtol=1e-5, atol=1e-6)
+    _, several, _ = _local(batch, rows, np.full(L, 0.5), sampled=True, burn_in=1, n_samples=2)
+    drawn = 2 * several
+    assert np.abs(drawn - np.rint(drawn)).max() > 0.1  # draws would be whole tokens
+
+
+def test_probabilities_vary_less_than_draws():
+    """The probability of a label has the mean of its draws, and a smaller variance (Rao-Blackwell)."""
+    n, rows = 2000, np.array([[0.6, 0.1], [0.1, 0.5], [0.3, 0.4]])
+    counts = csr_array(np.tile([1.0, 2.0, 1.0], (n, 1)))
+    batch = label_cells.make_batch(counts, csr_array(np.ones((n, 2), np.int8)), whole=True)
+    lay = label_cells.lay_out(batch, 3, 2)
+    weight = np.tile(rows.astype(np.float32).ravel(), n)
+    prior = np.array([0.5, 1.5], np.float32)
+    entry, held = label_cells.share_tokens(
+        weight, lay, prior, SharingSettings(True, 8, 1), (0, 0), EACH
+    )
+    expected, drawn = entry.reshape(n, 3, 2).sum(axis=1)[:, 0], held.reshape(n, 2)[:, 0]
+    assert expected.mean() == pytest.approx(drawn.mean(), abs=0.08)
+    assert expected.var() < 0.7 * drawn.var()
 
 
 def test_the_order_of_documents_in_a_batch_does_not_matter():
@@ -226,6 +254,35 @@ def test_merged_cells_are_sums():
         np.testing.assert_allclose(
             label_cells.column_totals(cells, L), dense.sum(axis=0), rtol=1e-5
         )
+
+
+def test_a_small_scale_is_multiplied_into_the_cells():
+    """The cells keep a common factor; multiplying it in changes nothing but the factor."""
+    state = learn(fresh(0), documents(9)[2], HOW, 1, EACH)
+    for rho in (0.3, 0.999_999_9):  # above and below the limit
+        cells, scale = stream._decay_cells(state, rho)
+        assert (scale == 1.0) == (rho > 0.5)
+        np.testing.assert_allclose(
+            cells.raw * scale, state.raw * state.scale * (1 - rho), rtol=1e-6
+        )
+    cells, scale = stream._decay_cells(state, 1.0)
+    assert (len(cells.raw), scale) == (0, 1.0)
+
+
+def test_long_streams_fold_the_scale_and_keep_their_masses():
+    state, how = (
+        fresh(0),
+        HOW._replace(rate=(1.0, 0.0, 0.5)),
+    )  # steps so large that the scale underflows
+    scales = []
+    for t in range(1, 60):
+        state = learn(state, documents(4, seed=t)[2], how, 1, EACH)
+        scales.append(state.scale)
+        assert counts_of(state).sum() == pytest.approx(
+            label_state.totals(state, how.n_docs)[WORDS], rel=1e-5
+        )
+    assert min(scales) >= stream._FOLD
+    assert (np.diff(scales) > 0).any()  # it was folded
 
 
 def test_threads_do_not_matter():

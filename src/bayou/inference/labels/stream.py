@@ -207,7 +207,7 @@ def blend_topics(
     index = index_pairs(pairs, 0, pairs.n_docs, state.n_labels)
     factor = factors(after, LABELS, p.n_docs)[:, None]
     for c in range(len(out)):
-        now = _counts_with_noise(state, p, seed, c)
+        now = counts_with_noise(state, p, seed, c)
         for i in range(p.n_label_rounds):
             if i:
                 now = (factor * out[c]).astype(np.float32)
@@ -216,7 +216,7 @@ def blend_topics(
     return out
 
 
-def _counts_with_noise(
+def counts_with_noise(
     state: LabelStreamState, p: LabelStreamSettings, seed: int, chain: int
 ) -> F32:
     """N'_yk; a label that is new has one token of noise, since equal topics would stay equal."""

@@ -25,10 +25,19 @@ from bayou.metrics.multilabel.sets import (
     micro_scores,
     subset_accuracy,
 )
+from bayou.metrics.multilabel.significance import (
+    PairedTest,
+    adjust,
+    compare_classifiers,
+    paired_test,
+)
 
 __all__ = [
     "LabelMean",
+    "PairedTest",
     "SetScores",
+    "adjust",
+    "compare_classifiers",
     "coverage_error",
     "example_scores",
     "hamming_loss",
@@ -40,6 +49,7 @@ __all__ = [
     "micro_scores",
     "multilabel_report",
     "ndcg_at_k",
+    "paired_test",
     "precision_at_k",
     "propensity_precision_at_k",
     "rank_one_error",
