@@ -6,15 +6,16 @@ The terms of labels are kept as expected counts N_vy, sparse. The tokens of a mi
 the labels of their documents under the current counts, and blended in. Two inferences:
 
 ``scvb0``   expected tokens: stochastic collapsed variational Bayes [Foulds13]
-``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed counts [Burkhardt18]
+``hybrid``  sampled tokens: a few Gibbs sweeps of each document under fixed counts [Mimno12],
+            with labels [Burkhardt18b]
 
 Greedy training takes the labels of a document as equally likely (alpha at infinity). With it, ``scvb0`` uses
 no random numbers. New documents may use every label.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
-[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
-Machine Learning 107, 2018.
+[Mimno12] Mimno, Hoffman, Blei. Sparse stochastic inference for latent Dirichlet allocation. ICML 2012.
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 
 from __future__ import annotations
