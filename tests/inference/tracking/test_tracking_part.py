@@ -206,6 +206,33 @@ def test_errors_of_shares_are_those_of_documents_drawn_anew():
         assert (high <= 1).all()
 
 
+@pytest.mark.parametrize("n_docs", [2, 4])
+def test_errors_of_shares_in_few_documents(n_docs):
+    """Documents of one length: the error of a mean, by the bootstrap, over n and not n - 1."""
+    docs = np.array([[9, 1], [4, 6], [7, 3], [2, 8]], np.float32)[:n_docs]
+    share, error = change.shares(docs)
+    parts = docs[:, 0] / 10
+    np.testing.assert_allclose(share, [parts.mean(), 1 - parts.mean()])
+    np.testing.assert_allclose(error, parts.std() / np.sqrt(n_docs))
+    low, high = change.interval(share, error)
+    odds, width = share / (1 - share), 1.96 * error / (share * (1 - share))
+    np.testing.assert_allclose(low / (1 - low), odds * np.exp(-width))
+    np.testing.assert_allclose(high / (1 - high), odds * np.exp(width))
+
+
+def test_the_variance_of_log_odds_has_a_part_for_few_documents():
+    docs = np.array([[9, 1, 0], [4, 6, 0], [7, 3, 0]], np.float32)
+    found = prior.SliceTopics(np.ones((3, 3), np.float32), docs, np.zeros(0), np.ones(3))
+    seen = evidence.measure_shares(found, every_term(3))
+    share, error = change.shares(docs)
+    np.testing.assert_allclose(seen.measures.share, share)
+    kept = np.array([20 / 30, 10 / 30, 1e-4])
+    np.testing.assert_allclose(seen.logit, np.log(kept / (1 - kept)))
+    np.testing.assert_allclose(seen.variance, (error / (kept * (1 - kept))) ** 2 + (3.0 / 3) ** 2)
+    np.testing.assert_allclose(seen.measures.low, change.interval(share, error)[0])
+    np.testing.assert_allclose(seen.measures.high, change.interval(share, error)[1])
+
+
 def test_parts_of_the_divergence_are_told_by_word():
     memory = np.array([0.5, 0.3, 0.1, 0.1])
     counts = np.array([10.0, 60.0, 20.0, 10.0])
