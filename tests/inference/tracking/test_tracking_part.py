@@ -233,6 +233,20 @@ def test_the_variance_of_log_odds_has_a_part_for_few_documents():
     np.testing.assert_allclose(seen.measures.high, change.interval(share, error)[1])
 
 
+def test_the_log_odds_of_all_and_of_nothing_are_finite():
+    found = prior.SliceTopics(
+        np.ones((2, 2), np.float32), np.array([[5, 0]], np.float32), None, None
+    )
+    seen = evidence.measure_shares(found, every_term(2))
+    np.testing.assert_allclose(seen.logit, np.log((1 - 1e-4) / 1e-4) * np.array([1, -1]))
+    assert np.isfinite(seen.variance).all()
+
+
+def test_columns_without_mass_have_no_inverse():
+    columns = np.array([[1.0, 0.0, 0.5], [3.0, 0.0, 0.0]], np.float32)
+    assert change.inverse_sums(columns).tolist() == [0.25, 0.0, 2.0]
+
+
 def test_parts_of_the_divergence_are_told_by_word():
     memory = np.array([0.5, 0.3, 0.1, 0.1])
     counts = np.array([10.0, 60.0, 20.0, 10.0])
