@@ -148,6 +148,17 @@ def test_generations_replace_each_other():
     assert_same_sums(state.now.sums, expected)
 
 
+@pytest.mark.parametrize("first", [1, 30, 50, 77])
+def test_generations_begin_at_the_same_documents_however_a_stream_is_cut(first):
+    p = settings(half_life=10, generation=50)
+    state = moment_stream.update(moment_stream.init(6, p), pairs(0, first), p, 3, EACH)
+    state = moment_stream.update(state, pairs(first, 400), p, 3, EACH)
+    whole = learn(p)
+    assert (state.now.since, state.next.since) == (whole.now.since, whole.next.since) == (300, 350)
+    np.testing.assert_array_equal(state.now.sums.seen, whole.now.sums.seen)
+    np.testing.assert_array_equal(state.next.sums.cube, whole.next.sums.cube)
+
+
 def test_a_generation_without_a_basis_does_not_replace_another():
     p = settings(half_life=10, generation=50)
     state = learn(p, 50)

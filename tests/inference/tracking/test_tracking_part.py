@@ -221,14 +221,14 @@ def test_errors_of_shares_in_few_documents(n_docs):
 
 
 def test_the_variance_of_log_odds_has_a_part_for_few_documents():
-    docs = np.array([[9, 1, 0], [4, 6, 0], [7, 3, 0]], np.float32)
-    found = prior.SliceTopics(np.ones((3, 3), np.float32), docs, np.zeros(0), np.ones(3))
-    seen = evidence.measure_shares(found, every_term(3))
+    docs = np.array([[9, 1, 0], [4, 6, 0], [7, 3, 0], [8, 2, 0]], np.float32)
+    found = prior.SliceTopics(np.ones((4, 3), np.float32), docs, np.zeros(0), np.ones(3))
+    seen = evidence.measure_shares(found, every_term(4))
     share, error = change.shares(docs)
     np.testing.assert_allclose(seen.measures.share, share)
-    kept = np.array([20 / 30, 10 / 30, 1e-4])
+    kept = np.array([28 / 40, 12 / 40, 1e-4])
     np.testing.assert_allclose(seen.logit, np.log(kept / (1 - kept)))
-    np.testing.assert_allclose(seen.variance, (error / (kept * (1 - kept))) ** 2 + (3.0 / 3) ** 2)
+    np.testing.assert_allclose(seen.variance, (error / (kept * (1 - kept))) ** 2 + (3.0 / 4) ** 2)
     np.testing.assert_allclose(seen.measures.low, change.interval(share, error)[0])
     np.testing.assert_allclose(seen.measures.high, change.interval(share, error)[1])
 
