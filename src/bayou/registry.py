@@ -43,6 +43,8 @@ PAPERS = {
     "Anandkumar14": "Anandkumar, Ge, Hsu, Kakade, Telgarsky. Tensor decompositions for learning latent "
     "variable models. JMLR 15, 2014.",
     "Blei03": "Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR 3, 2003.",
+    "Burkhardt17": "Burkhardt, Kramer. Online sparse collapsed hybrid variational-Gibbs algorithm for "
+    "hierarchical Dirichlet process topic models. ECML PKDD 2017.",
     "Burkhardt18": "Burkhardt, Kramer. Online multi-label dependency topic models for text classification. "
     "Machine Learning 107, 2018.",
     "Burkhardt18b": "Burkhardt. Online multi-label text classification using topic models. PhD thesis, "
@@ -84,7 +86,7 @@ MODELS: dict[str, ModelEntry] = {
         "bayou.models.hdp", "topics", "", False, "hdp", "Teh06",
         "Hierarchical Dirichlet process: learns the number of topics, with an interval."),
     "OnlineHDP": ModelEntry(
-        "bayou.models.online_hdp", "topics", "", True, "online_hdp", "Burkhardt18b",
+        "bayou.models.online_hdp", "topics", "", True, "online_hdp", "Burkhardt17",
         "Hierarchical Dirichlet process from mini-batches: learns the number of topics."),
     "SpectralLDA": ModelEntry(
         "bayou.models.spectral_lda", "topics", "", True, "spectral", "Anandkumar14",
@@ -151,7 +153,7 @@ MODELS: dict[str, ModelEntry] = {
         "bayou.models.online_dependency_lda", "labels", "labels", True, "online_labels", "Burkhardt18",
         "Dependency LDA from mini-batches; labels can be added, removed, merged and split."),
     "OnlineLabeledHDP": ModelEntry(
-        "bayou.models.online_labeled_hdp", "labels", "labels", True, "online_labels", "Burkhardt18",
+        "bayou.models.online_labeled_hdp", "labels", "labels", True, "online_labels", "Burkhardt18b",
         "Labeled HDP from mini-batches: learns how frequent each label is."),
     "BayesPAClassifier": ModelEntry(
         "bayou.models.bayes_pa", "linear", "classes", True, "bayes_pa", "Shi17",

@@ -71,7 +71,7 @@ def test_the_thesis_and_olda(news):
     assert olda.state_.past.shape[0] == 2
     np.testing.assert_allclose(olda.state_.memory, olda.state_.past.mean(axis=0), atol=1e-6)
     learned = TopicTracker(strength="estimate", learn_alpha=True, **kind).fit(corpus)
-    assert learned.state_.strength > 1.0
+    assert 100.0 < learned.state_.strength < 1e5, "inside the bounds of the search, 0.01 and 1e8"
     assert len(set(learned.alpha_)) > 1
     with pytest.raises(ValueError, match="no strength"):
         TopicTracker(scale="counts", strength=3.0).fit(corpus)
@@ -131,7 +131,7 @@ def test_ids_are_permanent_and_the_course_is_kept(tracked):
     assert course["slice"][0] == "2024-01-29"
     assert len(course["share"]) == 20
     assert all(
-        a <= b <= c for a, b, c in zip(course["low"], course["share"], course["high"], strict=True)
+        a < b < c for a, b, c in zip(course["low"], course["share"], course["high"], strict=True)
     )
     with pytest.raises(ValueError, match="there is no topic 99"):
         tracked.course(99)
@@ -265,7 +265,7 @@ def test_documents_are_no_surprise_because_a_stream_is_young():
     told = {alert.slice for alert in model.flush().alerts("surprise")}
     assert model.state_.step == 20
     assert len(told) <= 1, told
-    assert len(model.vocabulary_) > 2 * model.slices_.n_docs[0]
+    assert (model.slices_.n_new_terms[1:] > 0).all(), "new words in every slice"
 
 
 def test_a_burst_of_three_per_cent_is_found():

@@ -38,17 +38,31 @@ def test_a_first_slice_without_tokens(how):
     assert np.isfinite(model.components_).all()
 
 
+def changing_blocks(seed):
+    """`blocks` whose topics have other shares of their words each time, so that a memory is worth something.
+
+    Topics that never change would be worth any number of tokens: the best strength would be its bound.
+    """
+    rng, counts = np.random.default_rng(seed), np.zeros((90, 12), int)
+    shares = rng.dirichlet(np.full(4, 5.0), 3)
+    for d in range(90):
+        counts[d, 4 * (d % 3) : 4 * (d % 3) + 4] = rng.multinomial(20, shares[d % 3])
+    return counts
+
+
 def test_strength_is_estimated_whatever_was_empty_before():
     found = {}
     for name, order in (("plain", "abc"), ("late", "_abc"), ("gap", "a_bc")):
-        model = TopicTracker(n_topics=3, strength="estimate", random_state=0)
-        for t, which in enumerate(order):
-            counts = blocks(60, [0, 1, 2], seed=t)
-            model.partial_fit(counts * (which != "_"))
-        found[name] = model.slices_.strength
-    assert (found["plain"][1:] > 0).all()
-    assert (found["late"][2:] > 0).all()
-    assert found["gap"][2] > 0
+        model = TopicTracker(n_topics=3, strength="estimate", n_spare=0, beta=0.01, random_state=0)
+        for which in order:
+            counts = 0 * changing_blocks(0) if which == "_" else changing_blocks(ord(which))
+            model.partial_fit(counts)
+        found[name] = np.append(model.slices_.strength, model.state_.strength)
+    # topics of four words with Dir(5) around their shares; three times three topics tell it roughly
+    assert (found["plain"][2:] > 5).all()
+    assert (found["plain"][2:] < 500).all(), "inside the bounds of the search, 0.01 and 1e8"
+    np.testing.assert_allclose(found["late"][2:], found["plain"][1:], rtol=0.05)
+    np.testing.assert_allclose(found["gap"][2:], found["plain"][1:], rtol=0.05)
 
 
 def test_samplers_with_a_short_burn_in_learn_beta_too():

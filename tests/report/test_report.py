@@ -127,6 +127,17 @@ def test_an_interval_agrees_with_resampling():
     assert found.high - found.value == pytest.approx(1.96 * np.std(draws), rel=0.07)
 
 
+def test_an_interval_of_few_documents_has_one_degree_of_freedom_less():
+    values = np.array([[0.2], [0.5], [0.9], [0.4]])
+    (found,) = ratios(values, np.full(4, 7.0))
+    assert found.value == pytest.approx(values.mean())
+    half = 1.96 * values.std(ddof=1) / np.sqrt(4)
+    assert found.high - found.value == pytest.approx(half, rel=1e-3)
+    assert found.value - found.low == pytest.approx(half, rel=1e-3)
+    (alone,) = ratios(values[:1], np.ones(1))
+    assert np.isnan([alone.low, alone.high]).all(), "one document has no spread"
+
+
 def test_hostile_text_is_shown_and_stays_text():
     data = hostile_data()
     page = render(data)

@@ -5,14 +5,17 @@
 The state holds expected counts n_vk and expected tables M_k (how often documents have opened topic k), both
 over a corpus of D documents, and the two concentrations. Over at most K topics G0 is Dir(gamma / K, ...) with
 mean g_k = (M_k + gamma / K) / (M + gamma). While the topics are frozen, a document's table indicators can
-be summed out of the hybrid variational-Gibbs algorithm [Burkhardt18b]. What remains is the Polya form
+be summed out of the hybrid variational-Gibbs algorithm [Burkhardt17], which extends that of LDA [Mimno12].
+What remains is the Polya form
 
     p(z_di = k) ~ (n_dk + alpha g_k) phi_vk
 
 of `lda.hybrid`, and tables enter in expectation only, alpha g_k (psi(alpha g_k + n_dk) - psi(alpha g_k)).
 The truncation-free variant [Wang12] samples a mini-batch with births instead (`inference.hdp.births`).
 
-[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz 2018.
+[Burkhardt17] Burkhardt, Kramer. Online sparse collapsed hybrid variational-Gibbs algorithm for hierarchical
+Dirichlet process topic models. ECML PKDD 2017.
+[Mimno12] Mimno, Hoffman, Blei. Sparse stochastic inference for latent Dirichlet allocation. ICML 2012.
 [Wang12] Wang, Blei. Truncation-free online variational inference for Bayesian nonparametric models.
 NIPS 2012.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.

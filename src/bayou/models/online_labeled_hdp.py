@@ -2,13 +2,13 @@
 
     g ~ Dir(b0 / L)   theta_d ~ DP(b1, g)   z_dn ~ theta_d in Y_d   w_dn ~ phi_z   phi_y ~ Dir(beta)
 
-The hybrid inference of [Burkhardt18]: tokens of a mini-batch are sampled under fixed global counts, where
-tables are summed out and the weight of a label is (n_dy + b1 g_y) phi_vy. Then N_vy and the expected tables
-of the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are blended in. The root is
-g_y = (M_y + b0 / L) / (M + b0).
+The hybrid inference of the HDP [Burkhardt17], with labels [Burkhardt18b]: tokens of a mini-batch are sampled
+under fixed global counts, where tables are summed out and the weight of a label is (n_dy + b1 g_y) phi_vy.
+Then N_vy and the expected tables of the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are blended
+in. The root is g_y = (M_y + b0 / L) / (M + b0).
 
-[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
-Machine Learning 107, 2018.
+[Burkhardt17] Burkhardt, Kramer. Online sparse collapsed hybrid variational-Gibbs algorithm for hierarchical
+Dirichlet process topic models. ECML PKDD 2017.
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 

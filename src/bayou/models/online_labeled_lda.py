@@ -6,8 +6,8 @@ The terms of labels are kept as expected counts N_vy, sparse. The tokens of a mi
 the labels of their documents under the current counts, and blended in. Two inferences:
 
 ``scvb0``   expected tokens: stochastic collapsed variational Bayes [Foulds13]
-``hybrid``  Gibbs sweeps of each document under fixed counts; the conditional probabilities of labels are
-            averaged over the kept sweeps [Burkhardt18]
+``hybrid``  Gibbs sweeps of each document under fixed counts [Mimno12], with labels [Burkhardt18b]; the
+            conditional probabilities of labels are averaged over the kept sweeps
 
 Greedy training takes the labels of a document as equally likely (alpha at infinity). The conditional
 probabilities then do not depend on other tokens, so both inferences are the same and use no random numbers.
@@ -15,8 +15,8 @@ New documents may use every label.
 
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
-[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
-Machine Learning 107, 2018.
+[Mimno12] Mimno, Hoffman, Blei. Sparse stochastic inference for latent Dirichlet allocation. ICML 2012.
+[Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 """
 
 from __future__ import annotations

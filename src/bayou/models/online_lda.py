@@ -9,8 +9,7 @@ topics. Its counts, scaled to the corpus, are blended in with rho_t = (tau + t)^
 [Hoffman10] Hoffman, Blei, Bach. Online learning for latent Dirichlet allocation. NIPS 2010.
 [Foulds13] Foulds, Boyles, DuBois, Smyth, Welling. Stochastic collapsed variational Bayesian inference for
 latent Dirichlet allocation. KDD 2013.
-[Burkhardt18] Burkhardt, Kramer. Online multi-label dependency topic models for text classification.
-Machine Learning 107, 2018.
+[Mimno12] Mimno, Hoffman, Blei. Sparse stochastic inference for latent Dirichlet allocation. ICML 2012.
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ P = TrackerSettings(**dict.fromkeys(TrackerSettings._fields))._replace(min_token
 
 def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     """Directions of the topics' shares in a slice of 1,000 tokens and well known shares."""
+    return share_tests(usual, share, spare, silent, spared)[1].tolist()
+
+
+def share_tests(usual, share, spare=0.0, silent=None, spared=0.0):
+    """P-values, directions and scores."""
     usual, share = np.array(usual), np.array(share)
     n = len(usual)
     state = NO_STATE._replace(
@@ -25,7 +30,14 @@ def judged(usual, share, spare=0.0, silent=None, spared=0.0):
     seen = TopicMeasures(*none, 1000 * every, every, every, 1.05 * every)
     odds = np.log(every.clip(1e-4) / (1 - every)), np.full(n + 1, 1e-3)
     slice_ = evidence.InferredSlice(None, None, seen, *odds)
-    return evidence._share_p(state, slice_, 1000 * share, P)[1].tolist()
+    return evidence._share_p(state, slice_, 1000 * share, P)
+
+
+def test_a_topic_is_tested_if_it_has_or_usually_has_enough_tokens():
+    """The least number is 50 of 1,000 tokens."""
+    p, _, scores = share_tests([0.3, 0.3, 0.04, 0.03], [0.04, 0.3, 0.06, 0.04])
+    assert np.isnan(p).tolist() == [False, False, False, True]
+    assert len(scores) == 3
 
 
 def test_a_share_that_moves_is_told():

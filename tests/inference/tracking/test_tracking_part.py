@@ -206,6 +206,47 @@ def test_errors_of_shares_are_those_of_documents_drawn_anew():
         assert (high <= 1).all()
 
 
+@pytest.mark.parametrize("n_docs", [2, 4])
+def test_errors_of_shares_in_few_documents(n_docs):
+    """Documents of one length: the error of a mean, by the bootstrap, over n and not n - 1."""
+    docs = np.array([[9, 1], [4, 6], [7, 3], [2, 8]], np.float32)[:n_docs]
+    share, error = change.shares(docs)
+    parts = docs[:, 0] / 10
+    np.testing.assert_allclose(share, [parts.mean(), 1 - parts.mean()])
+    np.testing.assert_allclose(error, parts.std() / np.sqrt(n_docs))
+    low, high = change.interval(share, error)
+    odds, width = share / (1 - share), 1.96 * error / (share * (1 - share))
+    np.testing.assert_allclose(low / (1 - low), odds * np.exp(-width))
+    np.testing.assert_allclose(high / (1 - high), odds * np.exp(width))
+
+
+def test_the_variance_of_log_odds_has_a_part_for_few_documents():
+    docs = np.array([[9, 1, 0], [4, 6, 0], [7, 3, 0], [8, 2, 0]], np.float32)
+    found = prior.SliceTopics(np.ones((4, 3), np.float32), docs, np.zeros(0), np.ones(3))
+    seen = evidence.measure_shares(found, every_term(4))
+    share, error = change.shares(docs)
+    np.testing.assert_allclose(seen.measures.share, share)
+    kept = np.array([28 / 40, 12 / 40, 1e-4])
+    np.testing.assert_allclose(seen.logit, np.log(kept / (1 - kept)))
+    np.testing.assert_allclose(seen.variance, (error / (kept * (1 - kept))) ** 2 + (3.0 / 4) ** 2)
+    np.testing.assert_allclose(seen.measures.low, change.interval(share, error)[0])
+    np.testing.assert_allclose(seen.measures.high, change.interval(share, error)[1])
+
+
+def test_the_log_odds_of_all_and_of_nothing_are_finite():
+    found = prior.SliceTopics(
+        np.ones((2, 2), np.float32), np.array([[5, 0]], np.float32), None, None
+    )
+    seen = evidence.measure_shares(found, every_term(2))
+    np.testing.assert_allclose(seen.logit, np.log((1 - 1e-4) / 1e-4) * np.array([1, -1]))
+    assert np.isfinite(seen.variance).all()
+
+
+def test_columns_without_mass_have_no_inverse():
+    columns = np.array([[1.0, 0.0, 0.5], [3.0, 0.0, 0.0]], np.float32)
+    assert change.inverse_sums(columns).tolist() == [0.25, 0.0, 2.0]
+
+
 def test_parts_of_the_divergence_are_told_by_word():
     memory = np.array([0.5, 0.3, 0.1, 0.1])
     counts = np.array([10.0, 60.0, 20.0, 10.0])

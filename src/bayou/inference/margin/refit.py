@@ -118,7 +118,8 @@ def fit_numbers(features: Any, y: F64, weight: F64, ridge: float) -> tuple[F64, 
             centred = features[use] - np.average(features[use], axis=0, weights=weight[use])
             gram = centred.T @ (centred * weight[use, None])
             inverse = np.linalg.inv(gram + ridge * np.eye(n_features))
-            spare = max(1.0 - np.trace(inverse @ gram) / max(len(use), 1), 0.05)
+            fitted = 1.0 + np.trace(inverse @ gram)  # degrees of freedom, with the intercept
+            spare = max(1.0 - fitted / max(len(use), 1), 0.05)
             covariance[t] = inverse
         noise[t] = np.average(residual**2, weights=weight[use]) / spare
         if dense:
