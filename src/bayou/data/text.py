@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.data.backtracking import explain_exponential
 from bayou.data.counting import check_limits, count_tokens
 from bayou.data.counts import CSR, is_frame
 from bayou.data.errors import DataError
@@ -39,11 +40,15 @@ MAX_NGRAM = 10
 @lru_cache(maxsize=64)
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
+        made = re.compile(pattern)
+        why = "" if pattern == TOKEN_PATTERN else explain_exponential(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise DataError(
-            f"token_pattern {pattern!r} is not a valid regular expression: {error}"
+            f"token_pattern {pattern!r:.200} is not a valid regular expression: {error}"
         ) from None
+    if why:
+        raise DataError(f"token_pattern {pattern!r:.200} could take exponential time: {why}")
+    return made
 
 
 def tokenize(
