@@ -19,7 +19,7 @@ from bayou.api import params
 from bayou.api.params import param
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame, move_columns, refuse_texts
+from bayou.data.counts import check_sparse, is_frame, move_columns, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
 from bayou.run.loop import Callback
 
@@ -83,6 +83,7 @@ class Estimator(BaseEstimator):
                 raise DataError(f"the corpus has no {what}; give at least one")
             return _check_size(corpus)
         refuse_texts(X, type(self).__name__)
+        check_sparse(X)
         given = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
