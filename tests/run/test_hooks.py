@@ -158,3 +158,8 @@ def test_a_shell_may_be_the_command(tmp_path):
     hook = hooks.command(f"sh -c 'cat >> {out}; echo >> {out}'")
     assert hook('{"kind": "rise"}') is None
     assert out.read_text().startswith('{"kind": "rise"}')
+
+
+def test_text_that_utf8_cannot_encode_is_sent_escaped(tmp_path):
+    assert hooks.command(f"cp /dev/stdin {tmp_path / 'got'}")('{"id": "x\ud800"}') is None
+    assert (tmp_path / "got").read_text() == '{"id": "x\\ud800"}\n'

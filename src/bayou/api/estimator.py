@@ -19,7 +19,7 @@ from bayou.api import params
 from bayou.api.params import param
 from bayou.data import container
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame, move_columns, refuse_texts
+from bayou.data.counts import check_sparse, is_frame, move_columns, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
 from bayou.run.loop import Callback
 
@@ -53,7 +53,7 @@ class Estimator(BaseEstimator):
 
     random_state: Any = None
     max_time: float | None = param(None, gt=0.0, runtime=True)
-    n_threads: int | None = param(None, ge=1, also=(-1,), runtime=True)
+    n_threads: int | None = param(None, ge=1, le=1024, also=(-1,), runtime=True)
     progress: bool = param(False, runtime=True)
     callbacks: Callback | Sequence[Callback] | None = param(None, runtime=True)
 
@@ -83,6 +83,7 @@ class Estimator(BaseEstimator):
                 raise DataError(f"the corpus has no {what}; give at least one")
             return _check_size(corpus)
         refuse_texts(X, type(self).__name__)
+        check_sparse(X)
         given = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
@@ -185,23 +186,33 @@ class Estimator(BaseEstimator):
 
     @classmethod
     def _from_file(cls, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Self:
-        known = {f.name for f in cls._fields()}
+        known = {f.name for f in cls._fields() if not params.is_runtime(f)}
         given, learned = manifest.get("parameters"), manifest.get("learned")
         if not isinstance(given, dict) or not isinstance(learned, dict) or set(given) - known:
             raise ModelFileError("the model file's parameters are not those of its model")
+        if not isinstance(seed := given.get("random_state"), int | None) or isinstance(seed, bool):
+            raise ModelFileError(
+                f"the model file's random_state is not a whole number: {seed!r:.40}"
+            )
         model = cls(**given)
+        _check_file_params(lambda: params.check(model))
         model.seed_ = _whole_number(learned, "seed", 0xFFFFFFFF)
         model.n_features_in_ = _whole_number(learned, "n_features_in")
         model.n_iter_ = _whole_number(learned, "n_iter")
         model._restore(arrays)
-        try:
-            model.check_params()
-        except (TypeError, ValueError) as error:
-            raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
+        _check_file_params(model.check_params)
         names = model.vocabulary_
         if learned.get("frame") and names is not None:
             model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
+
+
+def _check_file_params(check: Callable[[], None]) -> None:
+    """Parameters of a file obey the same rules as parameters of a constructor."""
+    try:
+        check()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"the model file's parameters cannot be used: {error}") from None
 
 
 def _whole_number(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) -> int:

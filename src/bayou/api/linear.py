@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from bayou.api.params import settings
 from bayou.data.corpus import Corpus
-from bayou.data.counts import is_frame
+from bayou.data.counts import check_sparse, is_frame
 from bayou.data.errors import DataError
 from bayou.data.supervision import document_weights
 from bayou.data.vocabulary import Vocabulary
@@ -65,6 +65,7 @@ class Linear(Base):
             if reset:
                 self._names = corpus.vocabulary
         else:
+            check_sparse(X, "features")
             given = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
             rows = csr_array(given, copy=True)
             rows.sum_duplicates()

@@ -14,9 +14,21 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args
 
+import numpy as np
+
 from bayou.data import checks
 
 _KEY = "constraint"
+
+# The most that a parameter may ask for if its declaration has no `le`: models come from files, too.
+LIMITS = {
+    **dict.fromkeys(("n_sweeps", "n_rounds", "n_label_rounds", "n_passes", "n_moves"), 100_000),
+    **dict.fromkeys(("n_kept", "n_polish", "n_samples"), 100_000),
+    **dict.fromkeys(("n_chains", "n_draws", "n_starts", "window"), 1_000),
+    **dict.fromkeys(("n_topics", "max_topics", "n_free_topics", "n_spare"), checks.MAX_TOPICS),
+    **dict.fromkeys(("burn_in", "reservoir"), 10_000_000),
+}
+MOST_WHOLE = 2**53
 
 S = TypeVar("S", bound=tuple[Any, ...])
 
@@ -56,7 +68,8 @@ def param(
         The least value, or a bound that is not allowed itself. Positive numbers start at 1e-30, because
         kernels work in single precision.
     le : float or str, optional
-        The largest value, or the name of the parameter that has it. Default for numbers: 1e30.
+        The largest value, or the name of the parameter that has it. Default for numbers: 1e30; for whole
+        numbers as in `LIMITS`, or 2**53.
     lt : str, optional
         The name of a parameter that must be larger.
     choices : sequence, optional
@@ -92,8 +105,11 @@ def check(estimator: Any) -> None:
     """Refuse the first parameter whose value its declaration does not allow."""
     for one in fields(type(estimator)):
         rule = one.metadata.get(_KEY)
+        value = getattr(estimator, one.name)
         if isinstance(rule, Constraint):
-            _check_value(one, rule, getattr(estimator, one.name), estimator)
+            _check_value(one, rule, value, estimator)
+        elif _kinds(one) <= {"bool", "None"} and "bool" in _kinds(one):
+            _check_flag(one, value)
 
 
 def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) -> None:
@@ -117,6 +133,12 @@ def _check_value(one: Field[Any], rule: Constraint, value: Any, estimator: Any) 
         checks.one_of(one.name, value, rule.choices)
 
 
+def _check_flag(one: Field[Any], value: Any) -> None:
+    if isinstance(value, bool | np.bool_) or (value is None and "None" in _kinds(one)):
+        return
+    raise ValueError(f"{one.name} must be True or False; got {value!r:.60}")
+
+
 def _kinds(one: Field[Any]) -> set[str]:
     """The names of the types that an annotation allows."""
     kinds = one.type if isinstance(one.type, str) else _name(one.type)
@@ -135,7 +157,8 @@ def _check_whole(name: str, rule: Constraint, value: Any, estimator: Any) -> Non
     least += [math.floor(rule.gt) + 1] if rule.gt is not None else []
     checks.whole(name, value, max(least, default=-sys.maxsize))
     most = _most(rule, estimator)
-    if most is not None and value > most:
+    most = LIMITS.get(name, MOST_WHOLE) if most is None else most
+    if value > most:
         named = f"{rule.le} = {most}" if isinstance(rule.le, str) else f"{most:.0f}"
         raise ValueError(f"{name} must be at most {named}; got {value}")
 

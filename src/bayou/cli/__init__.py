@@ -23,6 +23,7 @@ from bayou.cli.predict import predict
 from bayou.cli.report import report
 from bayou.cli.shell import Shell
 from bayou.cli.stream import stream
+from bayou.cli.terminal import echo
 from bayou.cli.topics import topics
 from bayou.cli.track import track
 from bayou.cli.update import update
@@ -41,7 +42,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"bayou {__version__}")
+        echo(f"bayou {__version__}")
         raise typer.Exit
 
 

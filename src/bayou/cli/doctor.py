@@ -17,6 +17,7 @@ import typer
 import bayou
 from bayou.cli import options, output
 from bayou.cli.shell import DATA
+from bayou.cli.terminal import echo
 
 _CORE = ("numpy", "scipy", "scikit-learn", "numba", "safetensors", "typer", "rich")
 _EXTRAS = {  # extra: the modules it brings
@@ -47,7 +48,7 @@ def doctor(as_json: options.AsJson = False) -> None:
             output.print_json(finding._asdict())
         else:
             mark = {True: "ok", False: "BAD", None: "-"}[finding.ok]
-            typer.echo(f"{mark:<4}{finding.what:<22} {finding.found}")
+            echo(f"{mark:<4}{finding.what:<22} {finding.found}")
     if any(finding.ok is False for finding in findings):
         raise typer.Exit(DATA)
 

@@ -12,6 +12,7 @@ from bayou.cli import documents, model_file, options, output, predictions, progr
 from bayou.cli.columns import names_in
 from bayou.cli.learner import Learner
 from bayou.cli.messages import Messages
+from bayou.cli.terminal import echo
 
 if TYPE_CHECKING:
     from bayou.data.corpus import Corpus
@@ -142,13 +143,13 @@ def _print_classes(rows: list[Any]) -> None:
     if not rows:
         return
     wide = min(max(len("class"), *(len(row.name) for row in rows)), 40)
-    typer.echo(f"\n{'class':<{wide}} {'documents':>9} {'precision':>9} {'recall':>9} {'F1':>9}")
+    echo(f"\n{'class':<{wide}} {'documents':>9} {'precision':>9} {'recall':>9} {'F1':>9}")
     for row in rows:
         shown = " ".join(
             f"{'-' if output.finite_or_none(value) is None else f'{value:.4f}':>9}"
             for value in row[2:]
         )
-        typer.echo(
+        echo(
             f"{textwrap.shorten(row.name, wide, placeholder='…'):<{wide}} {row.n_docs:>9,} {shown}"
         )
 

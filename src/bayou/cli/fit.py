@@ -24,6 +24,7 @@ from bayou.cli.learner import NO_TERMS
 from bayou.cli.messages import Messages
 from bayou.cli.report import load_report, write_report
 from bayou.cli.shell import session_of
+from bayou.cli.terminal import echo
 from bayou.cli.training import Job, checkpoint_for, train
 from bayou.data.errors import DataError
 
@@ -175,7 +176,7 @@ def _fit_corpus(
     if predictions.is_supervised(model.estimator):
         advice.on_labels(corpus.label_names, source.label_separator, job.messages)
     if dry_run:
-        typer.echo(f"would fit {model.estimator!r} and write {job.out}")
+        echo(f"would fit {model.estimator!r} and write {job.out}")
         return
     train(job, model, corpus, documents.flags(source))
     model.save(job.out)

@@ -16,6 +16,7 @@ from bayou.cli.catalogue import name_of
 from bayou.cli.learner import Learner, label_names
 from bayou.cli.messages import Messages
 from bayou.cli.shell import INTERRUPTED
+from bayou.cli.terminal import echo
 from bayou.data.lines import STDIN
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def fit(
     advice.on_labels(label_names(head), source.label_separator, messages)
     if dry_run:
         n_docs = len(head.texts)
-        typer.echo(f"would fit {model.estimator!r} from {n_docs:,} documents on and write {out}")
+        echo(f"would fit {model.estimator!r} from {n_docs:,} documents on and write {out}")
         return
     limit = model.estimator.max_time
     model.estimator.set_params(max_time=None)  # it would hold for each call of partial_fit

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from bayou.cli import options, output
+from bayou.cli.terminal import echo
 from bayou.data.errors import ModelFileError
 from bayou.data.token_pattern import TOKEN_PATTERN
 
@@ -32,11 +31,11 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
     if as_json:
         output.print_json({"bytes": size, **manifest})
         return
-    typer.echo(f"{model}: {size:,} bytes, the digest is correct")
+    echo(f"{model}: {size:,} bytes, the digest is correct")
     lines = [*_lines(manifest), *_classes(model), *_number(model, manifest)]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        typer.echo(f"{name:<{width}}  {value}")
+        echo(f"{name:<{width}}  {value}")
 
 
 def _number(model: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:

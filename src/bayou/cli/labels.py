@@ -10,6 +10,7 @@ import typer
 
 from bayou.cli import model_file, options, output
 from bayou.cli.catalogue import name_of
+from bayou.cli.terminal import echo
 
 _WIDEST = 40  # of a label's name, before its terms
 
@@ -122,4 +123,4 @@ def _print(inner: Any, n_terms: int, as_json: bool) -> None:
             output.print_json(row)
         else:
             tokens = "" if size is None else f"{size:>12,.0f}  "
-            typer.echo(f"{int(number):>7}  {tokens}{name!s:<{width}}  {' '.join(words)}".rstrip())
+            echo(f"{int(number):>7}  {tokens}{name!s:<{width}}  {' '.join(words)}".rstrip())

@@ -8,9 +8,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import typer
-
 from bayou.cli.predictions import TARGET, topic_numbers
+from bayou.cli.terminal import echo
 
 _N_CLASSES, _WIDEST = 2, 40
 _WEIGHTS = "weights"  # heading of their column
@@ -85,7 +84,7 @@ def print_model(estimator: Any, n_terms: int, path: object) -> None:
         return
     _print_labels(estimator, n_terms, path)
     if estimator.labels_.n_topics:
-        typer.echo("")
+        echo("")
         _print_label_topics(estimator, path)
 
 
@@ -99,7 +98,7 @@ def _print_labels(estimator: Any, n_terms: int, path: object) -> None:
     order = (-shares[: post.n_labels]).argsort(kind="stable")[:_MOST].tolist()
     order += range(post.n_labels, post.n_columns)
     width = min(max(len("label"), *(len(names[y]) for y in order)), _WIDEST)
-    typer.echo(f"{'label':<{width}}  share  terms")
+    echo(f"{'label':<{width}}  share  terms")
     for y in order:
         name = textwrap.shorten(names[y], width, placeholder="…")
         _print_wrapped(f"{name:<{width}} {shares[y]:>6.1%}  ", (terms[v] for v in found[y][0]))
@@ -112,7 +111,7 @@ def _print_label_topics(estimator: Any, path: object) -> None:
     links, tokens = post.member_links(0), post.topic_tokens
     shares = tokens / max(tokens.sum(), 1e-300)
     names = [str(name) for name in estimator.classes_.tolist()]
-    typer.echo("topic  share  labels")
+    echo("topic  share  labels")
     for k in (-shares).argsort(kind="stable")[:_MOST]:
         best = (-links[k, : post.n_labels]).argsort(kind="stable")[:_N_LABELS]
         shown = [f"{names[y]} {links[k, y]:.0%}" for y in best if links[k, y] >= _LEAST]
@@ -122,7 +121,7 @@ def _print_label_topics(estimator: Any, path: object) -> None:
 
 def _print_rest(n: int, what: str) -> None:
     if n > _MOST:
-        typer.echo(f"... and {n - _MOST:,} more {what}")
+        echo(f"... and {n - _MOST:,} more {what}")
 
 
 def number_of_topics(estimator: Any) -> str:
@@ -144,7 +143,7 @@ def print_topics(topics: list[Topic], estimator: Any = None) -> None:
     if len(topics) < len(every):
         shown = {topic.number for topic in topics}
         share = sum(topic.share for topic in every if topic.number not in shown)
-        typer.echo(
+        echo(
             f"{len(every) - len(shown)} topics with fewer than {_FEWEST} tokens are not shown: "
             f"{share:.1%} of all tokens"
         )
@@ -161,7 +160,7 @@ def _print_lines(topics: list[Topic]) -> None:
     if not any(topic.weights for topic in topics):
         weights = []
     width = min(max(map(len, [_WEIGHTS, *weights])), _WIDEST) if weights else 0
-    typer.echo("topic  share  " + (f"{_WEIGHTS:<{width}}  " if weights else "") + "terms")
+    echo("topic  share  " + (f"{_WEIGHTS:<{width}}  " if weights else "") + "terms")
     for i, topic in enumerate(topics):
         head = f"{topic.number:>5} {topic.share:>6.1%}  "
         if weights:
@@ -176,4 +175,4 @@ def _print_wrapped(head: str, words: Iterable[str]) -> None:
     if width > len(head) + 20:
         body = textwrap.fill(body, width - len(head), break_on_hyphens=False)
         body = textwrap.indent(body, " " * len(head)).lstrip()
-    typer.echo(head + body)
+    echo(head + body)

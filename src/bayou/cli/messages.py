@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from bayou.data.untrusted import for_terminal
+
 if TYPE_CHECKING:
     from bayou.run.loop import Info
 
@@ -27,7 +29,7 @@ class Messages:
     def info(self, text: str) -> None:
         """Print one line, unless quiet."""
         if not self.quiet:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(for_terminal(text), markup=False, soft_wrap=True)
 
     def detail(self, text: str) -> None:
         """Print one line if verbose."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayou.cli import catalogue, options, output, settings
+from bayou.cli.terminal import echo
 
 if TYPE_CHECKING:
     from bayou.api.estimator import Estimator
@@ -40,15 +41,15 @@ def models(
         if as_json:
             output.print_json({"name": key, **about._asdict(), "parameters": parameters})
             continue
-        typer.echo(key)
+        echo(key)
         for text in about:
-            typer.echo(textwrap.fill(text, 78, initial_indent=_INDENT, subsequent_indent=_INDENT))
+            echo(textwrap.fill(text, 78, initial_indent=_INDENT, subsequent_indent=_INDENT))
         for parameter, default in parameters.items():
-            typer.echo(f"{_INDENT}--set {parameter}={settings.as_word(default)}")
+            echo(f"{_INDENT}--set {parameter}={settings.as_word(default)}")
     if name is None and not as_json:
         for root, (classifier, regressor) in families.items():
-            typer.echo(root)
-            typer.echo(f"{_INDENT}{classifier} with --label,\n{_INDENT}{regressor} with --target")
+            echo(root)
+            echo(f"{_INDENT}{classifier} with --label,\n{_INDENT}{regressor} with --target")
 
 
 def parameters_of(kind: type[Estimator]) -> dict[str, object]:

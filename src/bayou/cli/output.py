@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import math
 import os
 import sys
@@ -15,7 +14,9 @@ from typing import Any, BinaryIO
 
 import typer
 
+from bayou.cli.terminal import echo
 from bayou.data.errors import DataError
+from bayou.data.untrusted import for_file, for_spreadsheet, json_text
 
 STDOUT = "-"
 _FORMS = {
@@ -152,14 +153,20 @@ class Writer:
         elif self._form == "parquet":
             self._write_parquet(rows)
         elif rows:
-            text = io.StringIO()
-            delimiter = "\t" if self._form == "tsv" else ","
-            table = csv.DictWriter(text, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+            names = list(rows[0])
             if self._table is None:
-                table.writeheader()
+                self._write_cells(names)
                 self._table = True
-            table.writerows(rows)
-            self._file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+            for row in rows:
+                self._write_cells([row[name] for name in names])
+
+    def _write_cells(self, cells: Sequence[Any]) -> None:
+        text = io.StringIO()
+        # with this line end, the csv module puts cells with CR in quotes
+        table = csv.writer(text, delimiter="\t" if self._form == "tsv" else ",")
+        table.writerow([for_spreadsheet(cell) for cell in cells])
+        line = text.getvalue().removesuffix("\r\n") + "\n"
+        self._file.write(line.encode("utf-8", "backslashreplace"))
 
     def _write_parquet(self, rows: Sequence[Row]) -> None:
         try:
@@ -167,7 +174,7 @@ class Writer:
             import pyarrow.parquet
         except ImportError:
             raise DataError("writing Parquet needs pyarrow: pip install 'bayou[frames]'") from None
-        batch = pyarrow.Table.from_pylist([dict(row) for row in rows])
+        batch = pyarrow.Table.from_pylist([for_file(row) for row in rows])
         if self._table is None:
             self._table = pyarrow.parquet.ParquetWriter(self._file, batch.schema)
         self._table.write_table(batch)
@@ -180,8 +187,8 @@ class Writer:
 
 
 def as_json(value: Any) -> bytes:
-    """One line of JSON; lone surrogates, which UTF-8 cannot encode, are escaped."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    """One line of JSON, in which no character is obeyed by a terminal."""
+    return json_text(value).encode()
 
 
 def print_json(value: Any) -> None:
@@ -199,7 +206,7 @@ def finite_or_none(value: Any) -> Any:
 def print_measure(name: str, value: float) -> None:
     """Print one measure."""
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-    typer.echo(f"{name:<24} {'not defined' if finite_or_none(value) is None else shown:>14}")
+    echo(f"{name:<24} {'not defined' if finite_or_none(value) is None else shown:>14}")
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from bayou.cli import documents, output, predictions
 from bayou.cli.catalogue import name_of
 from bayou.cli.learner import Learner, check_labelled
 from bayou.cli.messages import Messages
+from bayou.cli.terminal import echo
 
 if TYPE_CHECKING:
     from bayou.metrics import Progress
@@ -163,16 +164,16 @@ def _print_stream(found: Progress, names: dict[str, str]) -> None:
 
     n = len(found.n_seen)
     heads = "".join(f" {name:>16}" for name in names.values())
-    typer.echo(f"\n{'seen before':>11} {'documents':>9}{heads}")
+    echo(f"\n{'seen before':>11} {'documents':>9}{heads}")
     for part in np.array_split(np.arange(n), min(n, _ROWS)):
         some = Progress(
             found.n_seen[part], found.n_docs[part], found.accuracy[part], found.f1[part]
         )
         cells = [some._replace(accuracy=getattr(some, field)).mean() for field in names]
         shown = "".join(f" {'-' if math.isnan(cell) else f'{cell:.4f}':>16}" for cell in cells)
-        typer.echo(f"{some.n_seen[0]:>11,} {some.n_docs.sum():>9,}{shown}")
+        echo(f"{some.n_seen[0]:>11,} {some.n_docs.sum():>9,}{shown}")
     for field, name in names.items():
         one = found._replace(accuracy=getattr(found, field))
         values = one.accuracy[np.isfinite(one.accuracy)]
         if len(values):
-            typer.echo(f"\n{name}, {values.min():.2f} to {values.max():.2f}\n{one.curve()}")
+            echo(f"\n{name}, {values.min():.2f} to {values.max():.2f}\n{one.curve()}")

@@ -15,7 +15,9 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from bayou.cli import interrupt
+from bayou.cli.terminal import echo
 from bayou.data.errors import BayouError, ModelFileError
+from bayou.data.untrusted import for_terminal
 
 OK, DATA, USAGE, MODEL_FILE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -117,7 +119,7 @@ class Shell(TyperGroup):
             if hasattr(error, "format_message"):  # a usage error, which `main` prints
                 raise
             if ctx.obj.verbose:
-                traceback.print_exc(file=sys.stderr)
+                print(for_terminal(traceback.format_exc()), end="", file=sys.stderr)
             code, text = sentence(error)
             print_error(text)
             _abandon_stdout(error)
@@ -153,7 +155,7 @@ def as_flags(text: str) -> str:
 
 def print_error(text: str) -> None:
     """Print an error on standard error."""
-    line = " ".join(f"bayou: {text}".split())
+    line = for_terminal(" ".join(f"bayou: {text}".split()))
     Console(stderr=True, highlight=False).print(line, style="red", markup=False, soft_wrap=True)
 
 
@@ -162,7 +164,7 @@ def _usage_error(error: Any) -> int:
     ctx: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         if error.format_message().strip():  # otherwise it was printed already
-            typer.echo(error.format_message(), err=True)
+            echo(error.format_message(), err=True)
         return USAGE
     path = ctx.command_path if ctx is not None else "bayou"
     text = error.format_message().rstrip(".")

@@ -156,5 +156,9 @@ def live_topics(tokens: NDArray[np.float64]) -> float:
 
 
 def read_id(value: Any) -> Any:
-    """An id, or None for an empty field: two documents without an id are not the same document."""
-    return None if value == "" else value
+    """An id, or None for an empty field: two documents without an id are not the same document.
+
+    A number that is not finite is not an id either.
+    """
+    is_infinite = isinstance(value, float) and not math.isfinite(value)
+    return None if value == "" or is_infinite else value

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bayou.cli import listing, model_file, options, output
+from bayou.cli.terminal import echo
 
 
 def topics(
@@ -31,7 +32,7 @@ def topics(
     found = listing.topics_of(estimator, n_terms)
     if not as_json:
         if number := listing.number_of_topics(estimator):
-            typer.echo(number)
+            echo(number)
         listing.print_topics(found, estimator)
         return
     for topic in found:

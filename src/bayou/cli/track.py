@@ -14,6 +14,7 @@ from bayou.cli.fit import check_parameters
 from bayou.cli.messages import Messages
 from bayou.cli.report import load_report, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.terminal import echo
 from bayou.cli.track_run import TrackRun
 from bayou.data.errors import DataError
 
@@ -213,7 +214,7 @@ def _finish(
     job.check_learned()
     if job.path != output.STDOUT:
         for line in alerts.topic_lines(job.model):
-            typer.echo(line)
+            echo(line)
     messages.info(job.summary())
     for warning in job.warnings():
         messages.info(warning)
@@ -225,7 +226,7 @@ def _finish(
         write_track(written.report, job.model, job.quotes, title=name, messages=messages)
     if source.path == builtin.PREFIX + builtin.NEWS:
         for line in alerts.compare_with_events(job.model.alerts()):
-            typer.echo(line)
+            echo(line)
 
 
 def _as_text_model(job: TrackRun, source: documents.Source) -> Any:

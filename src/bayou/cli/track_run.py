@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from bayou.cli import alerts, documents, interrupt, output
 from bayou.cli.messages import Messages
+from bayou.cli.terminal import echo
 from bayou.data.errors import DataError, several
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class TrackRun:
         for name in alert.docs:
             if name in self._texts:
                 self.quotes[name] = self._texts[name]
-        typer.echo(json if self.path == output.STDOUT else alerts.line(alert))
+        echo(json if self.path == output.STDOUT else alerts.line(alert))
         if self._file is not None:
             self._file.write(json + "\n")
             self._file.flush()

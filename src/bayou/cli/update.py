@@ -14,6 +14,7 @@ from bayou.cli import documents, listing, model_file, options, output
 from bayou.cli.learner import Learner, check_labelled
 from bayou.cli.messages import Messages
 from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.terminal import echo
 from bayou.cli.training import checkpoint_path, resume_command
 from bayou.data.errors import ModelFileError
 
@@ -61,7 +62,7 @@ def update(
     batches = check_labelled(documents.batches(source, learner.block_size, skip), source)
     if what.dry_run:
         n_docs = sum(len(batch.texts) for batch in batches)
-        typer.echo(f"would learn from {n_docs:,} documents and write {out}")
+        echo(f"would learn from {n_docs:,} documents and write {out}")
         return
     n_docs, is_stopped = _learn(learner, batches, out, kept, messages)
     if is_stopped:

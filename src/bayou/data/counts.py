@@ -38,6 +38,7 @@ def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
     names : list of str or None
         Column names of a frame.
     """
+    check_sparse(X)
     names = column_names(X)
     raw: Any = X if sp.issparse(X) else _from_frame_or_dense(X)
     if raw.ndim != 2:
@@ -50,6 +51,27 @@ def as_counts(X: Any) -> tuple[CSR, list[str] | None]:
     if raw.dtype.kind not in _NUMERIC:
         raise DataError(f"counts must be real numbers, got dtype {raw.dtype}")
     return _canonical(raw, names), names
+
+
+def check_sparse(X: Any, what: str = "counts") -> None:
+    """Refuse a sparse matrix whose indexes point outside it, before any conversion reads them.
+
+    Matrices in other forms, such as arrays and frames, are not looked at.
+    """
+    if not sp.issparse(X):
+        return
+    matrix: Any = X
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+                if len(places) != len(matrix.data):
+                    raise ValueError("indexes and values differ in number")
+                if len(places) and not 0 <= int(places.min()) <= int(places.max()) < size:
+                    raise ValueError("an index is outside the matrix")
+    except (ValueError, TypeError, IndexError, AttributeError) as error:
+        raise DataError(f"{what} are not a valid sparse matrix: {error}") from None
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bayou.data.counts import CSR, column_names, dense, is_frame, narrow_indices
+from bayou.data.counts import CSR, check_sparse, column_names, dense, is_frame, narrow_indices
 from bayou.data.errors import DataError
 
 
@@ -67,6 +67,7 @@ def as_names(names: Iterable[str]) -> tuple[str, ...]:
 def _from_indicator(
     labels: Any, n_docs: int, names: tuple[str, ...] | None
 ) -> tuple[CSR, tuple[str, ...] | None]:
+    check_sparse(labels, "labels")
     columns = column_names(labels)
     matrix: Any = labels if sp.issparse(labels) else dense(labels, "labels")
     if matrix.ndim != 2:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 
-from bayou.data.counts import is_frame
+from bayou.data.counts import check_sparse, is_frame
 from bayou.data.errors import DataError
 from bayou.data.fields import is_missing, is_no_label
 
@@ -19,6 +19,7 @@ INFINITE = "Input y contains infinity or a value too large for dtype('float64').
 
 def one_array(y: Any) -> Any:
     """The given labels as an array or sparse matrix; the entries of lists are unchanged."""
+    check_sparse(y, "labels")
     if sp.issparse(y):
         matrix: Any = y
         return sp.csr_array(matrix) if matrix.shape[1] > 1 else matrix.toarray().ravel()

@@ -1,6 +1,7 @@
 """Records of document files as a stream: JSON lines, CSV, TSV, Parquet, folders of text."""
 
 import csv
+import io
 import itertools
 import json
 import os
@@ -34,6 +35,7 @@ _SUFFIXES = {
 }
 FORMATS = (*dict.fromkeys(_SUFFIXES.values()), "uci", "folder")
 MATRIX_FORMATS = ("svmlight", "uci")
+_MAX_PARQUET = 2**30  # bytes of standard input or unpacked from gzip, which are held in memory
 _KNOWN = f"pass format= one of {', '.join(FORMATS)}"
 
 
@@ -181,12 +183,17 @@ def _parquet(file: Any, path: Source) -> Iterator[LocatedRecord]:
     name = describe(path)
     try:
         packed = os.fspath(path) == STDIN or name.endswith(".gz")
-        source = pyarrow.BufferReader(file.read()) if packed else pyarrow.OSFile(name, "rb")
+        data = file.read(_MAX_PARQUET + 1) if packed else b""
+        if len(data) > _MAX_PARQUET:
+            raise DataError(f"{name}: more than {_MAX_PARQUET} bytes; store it without gzip")
+        source = pyarrow.BufferReader(data) if packed else pyarrow.OSFile(name, "rb")
         number = 0
         for batch in pyarrow.parquet.ParquetFile(source).iter_batches(batch_size=1024):
             for record in batch.to_pylist():
                 number += 1
                 yield LocatedRecord(f"{name}, row {number}", record)
+    except DataError:
+        raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{name}: not a valid Parquet file ({error!s:.200})") from None
 
@@ -210,9 +217,15 @@ def text_record(file_path: Path, folder: Path, options: Options) -> dict[str, An
     name, text = str(file_path), ""
     if file_path.stat().st_size:  # an empty file is an empty document
         with reading(file_path) as file:
+            data = file.read(options.max_line_bytes + 1)
+            if len(data) > options.max_line_bytes:
+                raise DataError(
+                    f"{name}: longer than {options.max_line_bytes} bytes; "
+                    "raise max_line_bytes to accept such texts"
+                )
             text = "".join(
                 decode(line, options.encoding_errors, f"{name}, line {number}")
-                for number, line in iter_lines(file, name, options.max_line_bytes)
+                for number, line in iter_lines(io.BytesIO(data), name, options.max_line_bytes)
             )
     record = {"id": file_path.relative_to(folder).as_posix(), "text": text}
     if file_path.parent != folder:

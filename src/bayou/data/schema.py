@@ -31,6 +31,9 @@ Dim = (
 )  # a size, a name, a name plus a number, or alternatives
 R = TypeVar("R", bound=tuple[Any, ...])
 
+# Kernels work in single precision: a number that is finite in double precision may be infinite there.
+MOST_FLOAT, MOST_WHOLE = 1e30, 2**53
+
 
 class Array:
     """What an array must be: its dimensions and the range of its numbers.
@@ -43,7 +46,7 @@ class Array:
     ge, gt, le : float or None
         Bounds of every number. Default: not negative.
     finite : bool
-        Whether NaN and infinity are refused. Default: True.
+        Whether NaN, infinity and numbers beyond 1e30 are refused. Default: True.
     below : str or None
         Every number is an index into the dimension of this name. Only ``ge`` can allow negative numbers.
     offsets : str or None
@@ -203,7 +206,9 @@ def _check_type(field: _Field, value: Any) -> None:
         _refuse(field.name)
     if bool in field.types or (math.isnan(value) and not field.rule.finite):
         return
-    if (field.rule.finite and not math.isfinite(value)) or not _inside(value, field.rule):
+    most = MOST_WHOLE if isinstance(value, int) else MOST_FLOAT
+    in_reach = math.isfinite(value) and abs(value) <= most
+    if (field.rule.finite and not in_reach) or not _inside(value, field.rule):
         raise ModelFileError(f"the file's number {field.name!r} is impossible: {value!r:.40}")
 
 
@@ -243,11 +248,18 @@ def _inside(value: Any, rule: Any) -> Any:
 def _check_range(name: str, value: NDArray[Any], rule: Array) -> None:
     if not value.size or value.dtype == np.bool_:
         return
-    if rule.finite and not np.isfinite(value).all():
+    if rule.finite and not is_in_reach(value):
         _impossible(name)
     numbers = value[~np.isnan(value)] if not rule.finite else value
     if numbers.size and not (_inside(numbers.min(), rule) and _inside(numbers.max(), rule)):
         _impossible(name)
+
+
+def is_in_reach(value: NDArray[Any]) -> bool:
+    """Whether all numbers are finite, also in single precision, and so are sums of many of them."""
+    if value.dtype.kind != "f" or not value.size:
+        return True
+    return bool(value.min() >= -MOST_FLOAT and value.max() <= MOST_FLOAT)  # false for NaN
 
 
 def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[str, int]) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bayou.data.corpus import Corpus
-from bayou.data.counts import column_names, dense
+from bayou.data.counts import check_sparse, column_names, dense
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.fields import is_no_label
 from bayou.data.label_entries import INFINITE, as_bits, is_list, labels_in, one_array
@@ -189,6 +189,7 @@ def read_targets(
         if corpus is None or corpus.targets is None:
             raise DataError(NO_TARGET.format(what="targets"))
         y = corpus.targets
+    check_sparse(y, "targets")
     plain: Any = y
     values = np.asarray(dense(plain.toarray() if sp.issparse(y) else y, "y"), np.float64)
     if values.ndim not in (1, 2):

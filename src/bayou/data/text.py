@@ -1,7 +1,6 @@
 """Tokens of texts, and counts of their terms."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,11 +11,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.data.backtracking import explain_exponential
 from bayou.data.counting import check_limits, count_tokens
 from bayou.data.counts import CSR, is_frame
 from bayou.data.errors import DataError
 from bayou.data.stop_words import language_words
 from bayou.data.token_pattern import TOKEN_PATTERN
+from bayou.data.untrusted import normalize
 from bayou.data.vocabulary import as_vocabulary
 
 _ENGLISH = """
@@ -32,16 +33,22 @@ we were weren what when where whether which while who whom whose why will with w
 would wouldn yet you your yours yourself yourselves
 """
 ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+MAX_TOKEN = 1_000  # characters; longer ones are data in letters, not words
+MAX_NGRAM = 10
 
 
 @lru_cache(maxsize=64)
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
+        made = re.compile(pattern)
+        why = "" if pattern == TOKEN_PATTERN else explain_exponential(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise DataError(
-            f"token_pattern {pattern!r} is not a valid regular expression: {error}"
+            f"token_pattern {pattern!r:.200} is not a valid regular expression: {error}"
         ) from None
+    if why:
+        raise DataError(f"token_pattern {pattern!r:.200} could take exponential time: {why}")
+    return made
 
 
 def tokenize(
@@ -64,10 +71,10 @@ def tokenize(
     lowercase : bool
         Convert the text to lower case first.
     min_length : int
-        Drop tokens of fewer characters.
+        Drop tokens of fewer characters. Tokens of more than 1,000 characters are always dropped.
     ngrams : pair of int
-        Minimum and maximum length of n-grams. Tokens are joined by a space. N-grams are formed
-        after stop words are removed.
+        Minimum and maximum length of n-grams, at most 10. Tokens are joined by a space. N-grams are
+        formed after stop words are removed.
     stop_words : frozenset of str, optional
         Tokens to drop, compared after `lowercase` is applied.
     token_pattern : str
@@ -83,13 +90,13 @@ def tokenize(
     if not isinstance(min_length, int):
         raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
-    text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
+    text = normalize(text.lower() if lowercase else text)
     pattern, least = _compile_pattern(token_pattern), max(min_length, 1)
     if pattern.groups:
         tokens = [match.group() for match in pattern.finditer(text)]
     else:
         tokens = pattern.findall(text)
-    tokens = [token for token in tokens if len(token) >= least]
+    tokens = [token for token in tokens if least <= len(token) <= MAX_TOKEN]
     if stop_words:
         tokens = [token for token in tokens if token not in stop_words]
     if (low, high) == (1, 1):
@@ -105,7 +112,11 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
     """The pair of n-gram lengths; a `DataError` unless it is two whole numbers 1 <= low <= high."""
     pair = tuple(ngrams) if isinstance(ngrams, Iterable) else ()
     if len(pair) != 2 or not all(isinstance(n, int) for n in pair) or not 1 <= pair[0] <= pair[1]:
-        raise DataError(f"ngrams must be a pair like (1, 2), shortest and longest, got {ngrams!r}")
+        raise DataError(
+            f"ngrams must be a pair like (1, 2), shortest and longest, got {ngrams!r:.80}"
+        )
+    if pair[1] > MAX_NGRAM:
+        raise DataError(f"ngrams must be at most {MAX_NGRAM} tokens long, got {ngrams!r:.80}")
     return pair[0], pair[1]
 
 

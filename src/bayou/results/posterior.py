@@ -15,6 +15,7 @@ from bayou._version import __version__
 from bayou.data import container
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.schema import is_in_reach
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.lda.fold_in import em_rows
 from bayou.kernels.spectral.mixture import posterior_docs
@@ -179,7 +180,7 @@ def check_arrays(
         raise ModelFileError(
             f"the model file's array {name!r} is missing or does not fit the others; save it again"
         )
-    if finite and not (np.isfinite(array) & ((array >= 0) | signed)).all():
+    if finite and not (is_in_reach(array) and ((array >= 0) | signed).all()):
         raise ModelFileError(
             f"the model file's array {name!r} holds impossible numbers; save it again"
         )

@@ -70,7 +70,7 @@ def _wait_for_exit(words: list[str], text: str, said: IO[bytes]) -> int | None:
         start_new_session=True,
     )
     try:
-        process.communicate((text + "\n").encode(), timeout=SECONDS)
+        process.communicate((text + "\n").encode("utf-8", "backslashreplace"), timeout=SECONDS)
     except BaseException as error:
         _stop(process)
         if isinstance(error, subprocess.TimeoutExpired):
@@ -101,7 +101,7 @@ def webhook(url: str) -> Hook:
     opener = urllib.request.build_opener(_NoRedirect)
 
     def send(text: str) -> str | None:
-        asked = urllib.request.Request(address, text.encode(), headers)
+        asked = urllib.request.Request(address, text.encode("utf-8", "backslashreplace"), headers)
         try:
             with opener.open(asked, timeout=SECONDS) as answer:
                 answer.read(1)

@@ -1,5 +1,6 @@
 """Redis streams, with a real server."""
 
+import json
 import random
 import threading
 import time
@@ -220,3 +221,13 @@ def test_a_stream_that_begins_in_the_group_of_another_says_what_it_does_not_read
     again.remarks = said.append
     run(tmp_path / "one", again, sinks=[open_sink(f"{server.url}#said")])  # its own group
     assert len(said) == 1
+
+
+def test_ids_that_utf8_cannot_encode_are_written_as_escapes(server):
+    sink = open_sink(f"{server.url}#said")
+    sink.begin(None)
+    sink.write([{"n": 1, "id": "x\ud800"}])
+    sink.close()
+    [(id_, row)] = answers(server)
+    assert id_ == "x\\ud800"
+    assert json.loads(row)["id"] == "x\ud800"

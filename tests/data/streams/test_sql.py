@@ -1,5 +1,6 @@
 """Tables as sources and sinks: SQLite, and a real PostgreSQL."""
 
+import json
 import random
 import sqlite3
 
@@ -239,3 +240,13 @@ def test_passwords_are_not_shown():
     assert hide_password("sqlite:///a.db") == "sqlite:///a.db"
     with pytest.raises(DataError, match="check the address"):
         open_sink("nothing://x#y").begin(None)
+
+
+def test_ids_that_no_database_stores_are_written_as_escapes(db):
+    sink = open_sink(f"{db.url}#said")
+    sink.begin(None)
+    sink.write([{"n": 1, "id": "x\ud800\x00", "prediction": "l\ud800\x00", "share": 0.5}])
+    sink.close()
+    found = db.execute("SELECT id, prediction, row FROM said")
+    assert found[0][:2] == ("x\\ud800\\x00", "l\\ud800\\x00")
+    assert json.loads(found[0][2])["id"] == "x\ud800\x00"

@@ -15,6 +15,7 @@ from bayou.data.errors import DataError
 from bayou.data.lines import STDIN, check_stdin, describe
 
 _CHUNK, _HEAD, _NAP = 2**18, 4096, 0.05
+_PACKED = 2**14  # bytes of gzip data per read: they expand to 17 MB at most
 _GZIP, _UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 _EITHER = 32 + zlib.MAX_WBITS  # zlib or gzip, detected by the first bytes
 
@@ -117,7 +118,7 @@ class LineReader:
         """Decompressed bytes, possibly none; None if there are none within the time. Sets `at_end`."""
         if self._pipe and not select.select([self._fd], [], [], wait)[0]:
             return None
-        raw = os.read(self._fd, _CHUNK)
+        raw = os.read(self._fd, _CHUNK if self._begun and self._unzip is None else _PACKED)
         self.n_raw += len(raw)
         if not raw:
             self.at_end = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from bayou.data.errors import DataError
 from bayou.data.streams.databases import hide_password
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
 from bayou.data.streams.retries import RetryPolicy
+from bayou.data.untrusted import for_database, json_text
 
 _ACKNOWLEDGED = 1000  # entries per command
 
@@ -181,8 +181,8 @@ class RedisSink:
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows, except those that were written before an interruption."""
-        made = {row["n"]: json.dumps(row, ensure_ascii=False).encode() for row in rows}
-        ids = {row["n"]: str(row["id"]) for row in rows}
+        made = {row["n"]: json_text(row).encode() for row in rows}
+        ids = {row["n"]: for_database(str(row["id"])) for row in rows}
         while self._there and made and min(made) in self._there:
             n = min(made)
             if self._there[n] != made[n]:

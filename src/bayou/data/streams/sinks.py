@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from bayou.data.errors import DataError
+from bayou.data.untrusted import json_text
 
 
 class Sink(Protocol):
@@ -65,7 +65,7 @@ class StandardOutput:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    return json_text(row).encode() + b"\n"
 
 
 class JsonLines:

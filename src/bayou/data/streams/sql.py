@@ -11,6 +11,7 @@ from bayou.data.errors import DataError
 from bayou.data.streams.databases import Database, Row, connect, hide_password, no_column
 from bayou.data.streams.items import U64, Item, Position, Recent, Source, field_of
 from bayou.data.streams.retries import RetryPolicy
+from bayou.data.untrusted import for_database, json_text
 
 _POLL = 0.5
 
@@ -182,6 +183,7 @@ def _call_with_retries(
 def _flat(row: Row) -> Row:
     said = row.get("prediction")
     texts = None if said is None else said if isinstance(said, str) else json.dumps(said)
-    first = {"n": row["n"], "id": str(row["id"]), "prediction": texts}
+    texts = None if texts is None else for_database(texts)
+    first = {"n": row["n"], "id": for_database(str(row["id"])), "prediction": texts}
     rest = {"topic": row.get("topic"), "share": row.get("share")}
-    return first | rest | {"row": json.dumps(row, ensure_ascii=False)}
+    return first | rest | {"row": json_text(row)}

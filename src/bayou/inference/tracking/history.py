@@ -14,6 +14,7 @@ from bayou.data.calendar import NEVER
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import ModelFileError
 from bayou.data.schema import Array
+from bayou.data.untrusted import json_text
 from bayou.inference.lda.arrays import F32, F64, I64
 
 N_TERMS = 12  # leading terms of a topic that are kept per slice
@@ -38,9 +39,7 @@ class Alert(NamedTuple):
 
     def to_json(self) -> str:
         """One line of JSON; a number that is not defined is null."""
-        return json.dumps(
-            {name: _plain(value) for name, value in self._asdict().items()}, ensure_ascii=False
-        )
+        return json_text({name: _plain(value) for name, value in self._asdict().items()})
 
     @classmethod
     def from_json(cls, line: str) -> Alert:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csr_array
 
+from bayou.data.counts import check_sparse
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
@@ -49,6 +51,7 @@ def read_scores(given: Any, like: tuple[int, int] | None = None) -> Scores:
 
 
 def _matrix(name: str, given: Any, like: tuple[int, int] | None) -> Any:
+    check_sparse(given, name)
     matrix = given if is_sparse(given) else np.asarray(given)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
