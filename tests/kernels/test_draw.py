@@ -1,5 +1,7 @@
 """Every draw against the law it claims, at ordinary and at extreme parameters."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -122,6 +124,28 @@ def test_polya_gamma_moments(c, f):
     assert values.min() > 0
     mean = draw.polya_gamma_mean(c, f)
     assert_moments(values, mean, draw.polya_gamma_variance(c, f))
+
+
+@pytest.mark.parametrize("c", [0.05, 0.3, 0.9, 2.5, 7.7, 49.5, 60.0])
+@pytest.mark.parametrize("f", [0.0, 3.0, 39.0, 41.0])
+def test_polya_gamma_has_its_laplace_transform(c, f):
+    values = sample(draw.draw_polya_gamma, c, f, n=20_000)
+    for share in (0.1, 1.0, 4.0):
+        t = share / draw.polya_gamma_mean(c, f)
+        found = np.exp(-t * values)
+        error = found.std() / math.sqrt(len(values))
+        assert abs(found.mean() - draws.polya_gamma_transform(c, f, t)) < 4.5 * error
+
+
+@pytest.mark.parametrize(("c", "n_terms"), [(0.01, 200), (0.1, 120), (0.7, 24), (12.5, 24)])
+@pytest.mark.parametrize("f", [0.0, 2.0, 35.0])
+def test_polya_gamma_of_any_shape_is_its_twin(c, n_terms, f):
+    """Draw for draw: the kernel and the twin call for the same gammas in the same order."""
+    mine, theirs = (np.array([key(1, METRIC, 2, 3)], np.uint64) for _ in range(2))
+    for _ in range(5):
+        twin = draws.polya_gamma_of_terms(c, f, n_terms, lambda a: draw.draw_gamma(theirs, a))
+        assert draw.draw_polya_gamma(mine, c, f) == pytest.approx(twin, rel=1e-6)
+        assert mine[0] == theirs[0]
 
 
 @pytest.mark.parametrize("f", [39.999, 40.001])

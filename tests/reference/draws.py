@@ -40,6 +40,22 @@ def polya_gamma(c, f, size, seed, n_terms=2000):
     return total + (mean - expected)
 
 
+def polya_gamma_of_terms(c, f, n_terms, gamma):
+    """PG(c, f) of n gammas and a gamma for the rest, of its mean and variance; ``gamma(shape)`` draws one."""
+    k = np.arange(1_000_000)
+    weight = 1 / (2 * np.pi**2 * ((k + 0.5) ** 2 + f**2 / (4 * np.pi**2)))
+    rest = 1 / (2 * np.pi**2 * len(k))  # the mean of all later terms, by the integral
+    total = sum(w * gamma(c) for w in weight[:n_terms])
+    mean, variance = c * (weight[n_terms:].sum() + rest), c * (weight[n_terms:] ** 2).sum()
+    return total + variance / mean * gamma(mean**2 / variance)
+
+
+def polya_gamma_transform(c, f, t):
+    """E exp(-t x) of PG(c, f): (cosh(f / 2) / cosh(sqrt(f**2 / 4 + t / 2)))**c."""
+    at = np.sqrt(f * f / 4 + t / 2)
+    return np.exp(c * (np.logaddexp(f / 2, -f / 2) - np.logaddexp(at, -at)))
+
+
 def inverse_gaussian_law(mean, shape):
     """The inverse Gaussian law of scipy in our parameters."""
     return stats.invgauss(mu=mean / shape, scale=shape)

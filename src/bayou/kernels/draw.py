@@ -19,7 +19,8 @@ from bayou.kernels.compile import jit
 from bayou.kernels.rng import uniform
 
 _SPLIT = 0.64  # boundary between the two series of the Jacobi density, [Polson13] section 4
-_PG_TERMS = 200  # the variance lost in the tail is below 1e-7 of the total
+_PG_TERMS = 24  # of the sum of gammas; the rest is one gamma of the same mean and variance
+_PG_MOST_TERMS = 200  # for small c, whose Laplace transform is not negligible far out
 _PG_NORMAL = 50.0  # below it, a sum of exact draws is cheaper for whole c than a truncated sum
 _PG_LARGE_TILT = 40.0
 
@@ -204,15 +205,22 @@ def polya_gamma_variance(c, tilt):
 
 @jit
 def _polya_gamma_sum(stream, c, tilt):
-    """PG(c, f) as the first terms of its sum of gammas, plus the mean of the remaining terms."""
+    """PG(c, f) as the first terms of its sum of gammas, plus one gamma in place of the others.
+
+    That gamma has the mean and the variance of the terms it replaces, so that only third and higher
+    cumulants of this remainder differ. With 12 / c terms the Laplace transform E exp(-t x) is correct within
+    0.3 % for c > 0.06 wherever it is above exp(-10).
+    """
+    n_terms = int(min(max(_PG_TERMS, 12.0 / c), _PG_MOST_TERMS))
     shift = tilt * tilt / (4.0 * math.pi * math.pi)
     drawn = 0.0
-    expected = 0.0
-    for k in range(_PG_TERMS):
+    mean, variance = polya_gamma_mean(c, tilt), polya_gamma_variance(c, tilt)
+    for k in range(n_terms):
         weight = 0.5 / (math.pi * math.pi * ((k + 0.5) * (k + 0.5) + shift))
         drawn += weight * draw_gamma(stream, c)
-        expected += weight * c
-    return drawn + max(0.0, polya_gamma_mean(c, tilt) - expected)
+        mean -= weight * c
+        variance -= weight * weight * c
+    return drawn + variance / mean * draw_gamma(stream, mean * mean / variance)
 
 
 @jit
@@ -221,7 +229,7 @@ def draw_polya_gamma(stream, c, f):
 
     For |f| > 40 the law is the inverse Gaussian of mean c / 2f and shape c**2 / 4, up to a factor
     (1 + exp(-|f|))**c. Otherwise it is normal from c = 50 on; a negative number would be 8.6 deviations
-    from the mean and cannot be drawn. Below 50 it is exact for whole c, with a truncated sum for the rest.
+    from the mean and cannot be drawn. Below 50 it is exact for whole c and a sum of gammas otherwise.
     """
     tilt = np.float64(abs(f))
     if not (c >= 0.0 and tilt >= 0.0):

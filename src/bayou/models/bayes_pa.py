@@ -49,8 +49,10 @@ def update(
 ) -> LinearState:
     """q_{t+1}(w) = argmin KL(q || q_t) + 2c sum_d loss_d(q), for the mini-batches of a chunk in turn."""
     if p.phase == "gibbs":
-        return pa.infer(state, chunk, p, each)  # E loss(y, w'x), mean field q(w) q(lambda): eq. 28
-    return pa.average(state, chunk, p, each)  # loss(y, E[w]'x), by its dual: eq. 10
+        # E loss(y, w'x), mean field q(w) q(lambda): [Shi17] eq. 28
+        return pa.infer(state, chunk, p, each)
+    # loss(y, E[w]'x), by its dual, 0 <= tau_d <= 2c: [Shi17] eq. 10; one document: PA-I of [Crammer06]
+    return pa.average(state, chunk, p, each)
 
 
 def _is_gibbs(model: Any) -> bool:

@@ -40,8 +40,10 @@ def update(
 ) -> LinearState:
     """q_{t+1}(w) = argmin KL(q || q_t) + 2c sum_d loss_d(q), for the mini-batches of a chunk in turn."""
     if p.phase == "gibbs":
-        return pa.infer(state, chunk, p, each)  # E loss(y, w'x), mean field q(w) q(lambda, lambda')
-    return pa.average(state, chunk, p, each)  # loss(y, E[w]'x), by its dual
+        # E loss(y, w'x), mean field q(w) q(lambda, lambda'): [Shi17] eq. 28, one lambda per side of the tube
+        return pa.infer(state, chunk, p, each)
+    # loss(y, E[w]'x), by its dual: [Shi17] eq. 10 for the tube, |tau_d| <= 2c
+    return pa.average(state, chunk, p, each)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -99,6 +99,13 @@ def check_arrays(state: LinearState, pending: Examples, p: LinearSettings) -> No
 def average(state: LinearState, examples: Examples, p: LinearSettings, each: Each) -> LinearState:
     """Averaging: min |w - w_t|^2 / (2 sigma^2) + 2 sum_d c_d loss(y_d, w'x_d), by its dual [Shi17] eq. 10.
 
+        mu = mu_t + sigma^2 sum_d tau_d y_d x_d,   0 <= tau_d <= 2 c_d
+        max margin sum_d tau_d - sigma^2 |sum_d tau_d y_d x_d|^2 / 2 - mu_t' sum_d tau_d y_d x_d
+
+    The print leaves out the margin, the signs y_d in the square, and sigma^2 in the step of one document. For
+    the tube y_d tau_d becomes one number of size up to 2 c_d with the sign of the error, and epsilon is
+    taken off: the print has the hinge loss here and no bound.
+
     The arrays change in place. Tasks are independent, so threads share them.
     """
     ends, y = _ends(examples, p), _numbers(examples.y)
@@ -117,6 +124,10 @@ def average(state: LinearState, examples: Examples, p: LinearSettings, each: Eac
 
 def infer(state: LinearState, examples: Examples, p: LinearSettings, each: Each) -> LinearState:
     """Gibbs: mean field q(w) q(lambda), rounds of (omega, kappa) given q(w) and of q(w) [Shi17] eq. 28.
+
+        omega_d = c / sqrt((margin - y_d mu'x_d)^2 + x_d'S x_d)    from E[1 / lambda_d], S = P^-1
+        kappa_d = y_d (c + omega_d margin)                         the print leaves out the margin
+        P = P_t + sum_d omega_d x_d x_d',   P mu = P_t mu_t + sum_d kappa_d x_d
 
     The arrays change in place. Tasks are independent, so threads share them.
     """
