@@ -145,14 +145,30 @@ def test_it_begins_with_as_many_topics_as_labels():
     assert len(numbers.state_.topic) == 10
 
 
-def test_the_first_topics_speak_alike_in_the_first_batch():
-    """Labels reach them in the second: else the first weights draw all words to a handful of topics."""
+@pytest.mark.parametrize("kind", ["gibbs", "averaging"])
+@pytest.mark.parametrize("size", [1, 16, 160])
+def test_topics_of_the_start_wait_for_their_documents(kind, size):
+    """They are dropped by their tokens, every 1,024 documents, and not for missing the first mini-batch."""
     model = OnlineMedHDPClassifier(
-        n_topics=30, classifier="averaging", random_state=0, n_threads=1, batch_size=160
+        n_topics=30, classifier=kind, random_state=0, n_threads=1, batch_size=size
     )
-    other = clone(model).set_params(n_rounds=1, n_sweeps=4)
     model.partial_fit(COUNTS, THREE)
-    assert len(model.state_.topic) > 0.7 * len(other.partial_fit(COUNTS, THREE).state_.topic)
+    assert set(range(30)) <= set(model.topic_ids_)
+    assert (model.state_.tables[:30] >= 1.0).all()
+    many = clone(model).set_params(n_topics=5)
+    for _ in range(7):
+        many.partial_fit(COUNTS, THREE)
+    assert (many.state_.topic[many.topic_ids_ < 5] >= 20.0).all()
+
+
+@pytest.mark.parametrize("kind", ["gibbs", "averaging"])
+@pytest.mark.parametrize("size", [1, 16, 160])
+def test_it_learns_at_every_batch_size(kind, size):
+    rounds = 10 if size == 160 else None
+    model = OnlineMedHDPClassifier(
+        classifier=kind, random_state=0, n_threads=1, batch_size=size, n_rounds=rounds
+    ).fit(COUNTS, THREE)
+    assert model.score(COUNTS, THREE) > 0.7
 
 
 def test_ceiling():

@@ -303,7 +303,7 @@ def test_explanations_add_up():
         ({"classifier": "mean"}, "classifier must be one of"),
         ({"n_topics": 0}, "n_topics must be a whole number"),
         ({"batch_size": 0}, "batch_size must be"),
-        ({"burn_in": 1}, "burn_in must be below n_sweeps = 1"),
+        ({"burn_in": 2}, "burn_in must be below n_sweeps = 2"),
         ({"decay": 0.0}, "decay must be"),
         ({"decay": 1.5}, "decay must be"),
         ({"ghost_factor": -1.0}, "ghost_factor must be"),

@@ -50,7 +50,7 @@ class OnlineMarginParameters:
     burn_in: int = param(0, ge=0)
     ghost_factor: float = param(1.0, ge=1e-6, le=1e6)
     decay: float = param(1.0, ge=1e-6, le=1.0)
-    weight_floor: float | str | None = param("auto", ge=1e-12, choices=("auto",))
+    weight_floor: float | str | None = param(None, ge=1e-12, choices=("auto",))
     refit: bool | None = None
 
 

@@ -5,8 +5,9 @@
     zbar_d = sum_n rho_n e_z,   f_di = w_i . zbar_d,   times exp(-2c loss(y_di, f_di))
 
 As `online_med_lda`, with alpha pi_k in place of alpha, and q(pi) = Dir(u_1, ..., u_K, gamma), u_k the tables
-of topic k so far. A mini-batch is sampled with live counts on top of the counts of earlier documents. A token
-may open a topic, which starts with the weights of an average topic. [Shi17] start newborn sticks at
+of topic k so far. Topics of the start have one table before the first document [Shi17], so that they can wait
+for their documents. A mini-batch is sampled with live counts on top of the counts of earlier documents. Any
+token may open a topic, which starts with the weights of an average topic. [Shi17] start newborn sticks at
 Beta(1, .), which counts a table too many, add the tables of a round to those of the round before, and leave
 labels out of the probability of a new topic. Here all three follow the posterior (`margin.growth`,
 `margin.stream_growth`).
@@ -44,15 +45,18 @@ from bayou.results.response import Response
 from bayou.run.shards import Workers
 
 _CLASSES = {
-    "gibbs": OnlineDefaults(5.0, 1.0, 164.0, 1.0, batch_size=16, n_rounds=1, n_sweeps=2),
+    "gibbs": OnlineDefaults(5.0, 1.0, 164.0, 20.0, batch_size=16, n_rounds=1, n_sweeps=2),
+    "floor": OnlineDefaults(5.0, 1.0, 164.0, 1.0, batch_size=16, n_rounds=1, n_sweeps=2),
     "averaging": OnlineDefaults(5.0, 500.0, 16.0, 1e-3, 32, n_rounds=2, n_sweeps=2, gamma=10.0),
 }
 _LABELS = {  # for several labels per document
     "gibbs": _CLASSES["gibbs"]._replace(alpha=10.0, batch_size=64),
+    "floor": _CLASSES["floor"]._replace(alpha=10.0, batch_size=64),
     "averaging": _CLASSES["averaging"]._replace(alpha=10.0),
 }
 _NUMBERS = {
-    "gibbs": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
+    "gibbs": OnlineDefaults(5.0, 164.0, 1e-3, 4e-3, batch_size=64, n_rounds=1, n_sweeps=2),
+    "floor": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
     "averaging": OnlineDefaults(5.0, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
 }
 
@@ -94,11 +98,13 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
 
     Parameters
     ----------
-    classifier : {"gibbs", "averaging"}
-        The posterior of the weights. Two defaults below are those of "gibbs" and of "averaging".
+    classifier : {"gibbs", "averaging"} or None
+        The posterior of the weights, as in `OnlineMedLDAClassifier`. Two defaults below are those of "gibbs"
+        and of "averaging".
     n_topics : int or None
-        Number of topics at the start; `n_topics_` is the current number. Default: 20, or for several labels
-        per document the number of labels at the first document if larger; at most `max_topics`.
+        Number of topics at the start; `n_topics_` is the current number. Default: twice the number of
+        classes, or the number of labels, as known at the first document; at least 20 and at most
+        `max_topics`. With fewer, classes share topics, which small mini-batches hardly separate again.
     alpha : float or None
         Concentration of a document's topics around the sticks, summed over all topics. Default: 5, or 10 for
         several labels per document.
@@ -107,7 +113,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     max_topics : int
         Largest number of topics at a time.
     min_tokens : float
-        Topics with fewer tokens are dropped, every 1,024 documents.
+        Topics with fewer tokens are dropped, every 1,024 documents. Those of the start stay until then.
     batch_size : int or None
         Documents in a mini-batch. Default: 16 (64 for several labels per document) or 32.
     refit : bool or None
@@ -117,7 +123,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     positive_cost : float or None
         As in `OnlineMedLDAClassifier`, but the default is always 1 with "averaging".
     beta, cost, margin, variance, weight_floor, tf, idf, n_passes, n_rounds
-        As in `OnlineMedLDAClassifier`. In the first mini-batch all topics have equal weights.
+        As in `OnlineMedLDAClassifier`.
     n_sweeps : int or None
         Sweeps per round. Default: 2. A topic that is born in the last sweep stays unless it is small.
     burn_in, ghost_factor, decay
@@ -151,7 +157,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     gamma: float | None = param(None, ge=1e-6, le=1e6)
     max_topics: int = param(400, ge=1)
     min_tokens: float = param(20.0, ge=0.0)
-    classifier: str = param("gibbs", choices=POSTERIORS)
+    classifier: str | None = param(None, choices=POSTERIORS)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
 
@@ -168,8 +174,8 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
             "weight_floor": None, "refit": False,
         }  # fmt: skip
         own = {
-            "averaging": {"batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
-            "gibbs": {"batch_size": 512, "n_rounds": 1, "n_sweeps": 2},
+            "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
+            "gibbs": {"variance": 1.0, "batch_size": 512, "n_rounds": 1, "n_sweeps": 2},
         }
         return cls(**{**plain, **own[classifier], **settings})
 
@@ -193,10 +199,14 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     def resolve(self) -> Settings:
         """The parameters of one run."""
         several = bool(getattr(self, "multi_label_", False))
-        n_topics = min(max(len(self._classes), 20) if several else 20, self.max_topics)
-        defaults = (_LABELS if several else _CLASSES)[self.classifier]._replace(n_topics=n_topics)
+        n_tasks = len(getattr(self, "_classes", ()))
+        n_topics = min(max((1 if several else 2) * n_tasks, 20), self.max_topics)
+        posterior = online_settings.choose_posterior(self, n_tasks, self.n_topics or n_topics)
+        table = _LABELS if several else _CLASSES
+        defaults = online_settings.select_defaults(table, posterior, self.weight_floor)
+        defaults = defaults._replace(n_topics=n_topics)
         refit = several if self.refit is None else bool(self.refit)
-        task = OnlineTask("classifier", self.classifier, HINGE, self.margin, refit)
+        task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
         growth = online_settings.resolve_growth(self, defaults)
         begun = len(self.state_.topic) if hasattr(self, "state_") else None
         p = online_settings.resolve(self, task, defaults, begun)
@@ -277,7 +287,8 @@ class OnlineMedHDPRegressor(  # type: ignore[override]
 
     def resolve(self) -> Settings:
         """The parameters of one run."""
-        defaults = _NUMBERS[self.regressor]._replace(n_topics=min(10, self.max_topics))
+        defaults = online_settings.select_defaults(_NUMBERS, self.regressor, self.weight_floor)
+        defaults = defaults._replace(n_topics=min(10, self.max_topics))
         refit = self.refit is None or bool(self.refit)
         task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
         growth = online_settings.resolve_growth(self, defaults)

@@ -41,10 +41,13 @@ from bayou.inference.margin.online_weights import OnlineRun
 from bayou.results.response import Response
 
 _DEFAULTS = {
-    "gibbs": OnlineDefaults(0.5, 1.0, 164.0, 1.0, batch_size=64, n_rounds=1, n_sweeps=1),
+    "gibbs": OnlineDefaults(0.5, 1.0, 164.0, 20.0, batch_size=64, n_rounds=1, n_sweeps=2),
+    "floor": OnlineDefaults(0.5, 1.0, 164.0, 1.0, batch_size=64, n_rounds=1, n_sweeps=1),
     "averaging": OnlineDefaults(0.16, 500.0, 16.0, 1e-3, batch_size=64, n_rounds=2, n_sweeps=1),
 }
-_ALPHA_OF_LABELS = 0.2  # of "gibbs" for several labels per document, which has few words for each
+_ALPHA_OF_LABELS = (
+    0.2  # unless "averaging", for several labels per document, which has few words for each
+)
 _POSITIVE = 3.0  # factor on positive labels with "averaging" and a second stage; 8 is too large
 
 
@@ -79,9 +82,11 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
 
     Parameters
     ----------
-    classifier : {"gibbs", "averaging"}
-        The posterior of the weights. "gibbs" is faster, "averaging" more accurate on several labels. Two
-        defaults below are those of "gibbs" and of "averaging".
+    classifier : {"gibbs", "averaging"} or None
+        The posterior of the weights, max-margin both. "gibbs" has the expected loss and keeps a precision
+        matrix per task, "averaging" the loss of the mean and no covariance. Default: "gibbs" unless tasks x
+        topics^2 is over a million at the first document. Two defaults below are those of "gibbs" and of
+        "averaging".
     n_topics : int or None
         Number of topics [K]. Default: 20 for two classes. Otherwise twice the number of classes, or the
         number of labels, from 40 to 400, as known at the first document.
@@ -95,18 +100,18 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     margin : float or None
         Score from which a document has no loss. Default: 164 or 16.
     variance : float or None
-        Prior variance of a weight [sigma^2]. Default: 1 or 0.001.
+        Prior variance of a weight [sigma^2]. Default: 20 or 0.001. With shared topics and "gibbs", cost x
+        variance / margin must not be small: at the published 1 / 164, weights freeze before topics settle.
     positive_cost : float or None
         Factor on the cost of labels that a document has. Default: 1. For several labels per document, the
-        default is 3 with "averaging" and a second stage. With "gibbs" and the default `weight_floor` it is
-        the ratio of documents without the label to documents with it, from 1 to 8, and applies to the linear
-        term.
+        default is 3 with "averaging" and a second stage. With "gibbs" it is the ratio of documents without
+        the label to documents with it, from 1 to 8.
     weight_floor : float, "auto" or None
         Lower bound on b = cost x distance to the margin, for "gibbs". A document has weight 1 / b in the
-        update of the weights. None is the exact posterior, with one precision matrix per task. Documents near
-        the margin then weigh so much that the weights freeze before the topics have settled. "auto" is 6.1 x
-        cost x margin, 1000 by default. From four times cost x margin on, all documents weigh the same and all
-        tasks share one precision matrix: weights are ridge regressions.
+        update of the weights. None is the max-margin posterior. A floor departs from it. From four times cost
+        x margin on, all documents weigh the same and all tasks share one precision matrix: weights are ridge
+        regressions, not max-margin. "auto" is 6.1 x cost x margin. With a floor, the default of `variance` is
+        1, and that of `n_sweeps` is 1.
     refit : bool or None
         Whether predictions use weights of a second stage: logistic regressions along the stream on the topics
         of each document by its words alone, before it is learned. Several labels are then assigned above the
@@ -122,7 +127,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     n_passes : int
         Passes of `fit`; `partial_fit` makes one. From the third pass on, documents are overcounted.
     n_rounds, n_sweeps, burn_in : int
-        Rounds over a mini-batch, sweeps per round, and first sweeps that are discarded. Default: 1 and 1, or
+        Rounds over a mini-batch, sweeps per round, and first sweeps that are discarded. Default: 1 and 2, or
         2 and 1. "averaging" needs two rounds: in the first, labels do not reach the topics. "gibbs" needs its
         first sweep, in which labels are strongest: leave burn_in at 0.
     ghost_factor : float
@@ -155,7 +160,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     True
     """
 
-    classifier: str = param("gibbs", choices=POSTERIORS)
+    classifier: str | None = param(None, choices=POSTERIORS)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
 
@@ -175,8 +180,8 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
             "refit": False,
         }  # fmt: skip
         own = {
-            "averaging": {"batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
-            "gibbs": {"batch_size": 512, "n_rounds": 1, "n_sweeps": 2},
+            "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
+            "gibbs": {"variance": 1.0, "batch_size": 512, "n_rounds": 1, "n_sweeps": 2},
         }
         return cls(**{**plain, **own[classifier], **settings})
 
@@ -222,11 +227,16 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     def resolve(self) -> Settings:
         """The parameters of one run."""
         several = bool(getattr(self, "multi_label_", False))
-        defaults = _DEFAULTS[self.classifier]._replace(n_topics=self._default_topics())
-        if several and self.classifier == "gibbs":
+        n_topics = self._default_topics()
+        posterior = online_settings.choose_posterior(
+            self, len(getattr(self, "_classes", ())), self.n_topics or n_topics
+        )
+        defaults = online_settings.select_defaults(_DEFAULTS, posterior, self.weight_floor)
+        defaults = defaults._replace(n_topics=n_topics)
+        if several and posterior == "gibbs":
             defaults = defaults._replace(alpha=_ALPHA_OF_LABELS)
         refit = several if self.refit is None else bool(self.refit)
-        task = OnlineTask("classifier", self.classifier, HINGE, self.margin, refit)
+        task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
         begun = self.n_topics is None and hasattr(self, "state_")
         p = online_settings.resolve(self, task, defaults, len(self.state_.topic) if begun else None)
         factor = online_settings.positive_factor(

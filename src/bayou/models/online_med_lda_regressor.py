@@ -34,7 +34,8 @@ from bayou.results.response import Response
 from bayou.run.shards import Workers
 
 _DEFAULTS = {
-    "gibbs": OnlineDefaults(0.5, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=1),
+    "gibbs": OnlineDefaults(0.5, 164.0, 1e-3, 4e-3, batch_size=64, n_rounds=1, n_sweeps=2),
+    "floor": OnlineDefaults(0.5, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=1),
     "averaging": OnlineDefaults(0.16, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
 }
 
@@ -88,9 +89,10 @@ class OnlineMedLDARegressor(  # type: ignore[override]
         Half-width of the tube in which a prediction has no loss, in deviations of the target. Default: 0.001
         or 0.5. "averaging" converges only with a tube.
     variance : float or None
-        Prior variance of a weight [sigma^2]. Default: 0.00004.
+        Prior variance of a weight [sigma^2]. Default: 0.004 or 0.00004.
     weight_floor : float, "auto" or None
         As in `OnlineMedLDAClassifier`, with "auto" = 6.1 x cost. There is one precision matrix per target.
+        With a floor, the default of `variance` is 0.00004, and that of `n_sweeps` is 1.
     batch_size : int or None
         Documents in a mini-batch. Default: 64 or 8.
     refit : bool or None
@@ -151,7 +153,8 @@ class OnlineMedLDARegressor(  # type: ignore[override]
         task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
         begun = self.n_topics is None and hasattr(self, "state_")
         n_topics = len(self.state_.topic) if begun else None
-        return online_settings.resolve(self, task, _DEFAULTS[self.regressor], n_topics)
+        defaults = online_settings.select_defaults(_DEFAULTS, self.regressor, self.weight_floor)
+        return online_settings.resolve(self, task, defaults, n_topics)
 
     @property
     def response_(self) -> Response:  # type: ignore[override]

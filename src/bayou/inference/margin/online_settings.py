@@ -13,6 +13,9 @@ from bayou.inference.margin.online_state import OnlineMarginSettings
 
 FLOOR = 1000.0 / 164.0  # of lambda, in units of cost x margin
 _OUT_OF_REACH = 4.0  # in the same units: no document is that far from its margin
+MOST_ENTRIES = (
+    1_000_000  # tasks x topics^2 up to which "gibbs" is the default: a precision per task
+)
 
 
 class OnlineDefaults(NamedTuple):
@@ -37,6 +40,24 @@ class OnlineTask(NamedTuple):
     loss: Loss
     width: float | None  # margin or epsilon as given
     refit: bool
+
+
+def choose_posterior(model: Any, n_tasks: int, n_topics: int) -> str:
+    """The posterior of a classifier's weights: as given, as the stream began, or by the number of entries."""
+    if model.classifier is not None:
+        return str(model.classifier)
+    if model.weight_floor is not None:
+        return "gibbs"
+    if hasattr(model, "state_"):
+        return "gibbs" if len(model.state_.linear) else "averaging"
+    return "gibbs" if n_tasks * n_topics**2 <= MOST_ENTRIES else "averaging"
+
+
+def select_defaults(
+    table: dict[str, OnlineDefaults], posterior: str, floor: float | str | None
+) -> OnlineDefaults:
+    """The defaults of a posterior; "gibbs" with a floor on the distance to the margin has its own."""
+    return table["floor" if posterior == "gibbs" and floor is not None else posterior]
 
 
 def resolve(
@@ -94,7 +115,7 @@ def positive_factor(
     if given is not None or not multi_label:
         return float(given or 1.0)
     if p.gibbs:
-        return 0.0 if p.shared else 1.0
+        return 0.0
     return refit_factor if p.refit else 1.0
 
 

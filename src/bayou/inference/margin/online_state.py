@@ -77,7 +77,8 @@ class OnlineMarginState(NamedTuple):
     # the true responses (signs times weights), NaN where not known
     truths: Annotated[F64, Array(N_SCORED, "tasks", ge=-_MOST, le=_MOST, finite=False)]
     n_scored: int
-    tables: Annotated[F64, Array((0, "topics"))]  # tables so far; none if topics are not born
+    # tables so far, and one of each topic at the start; none if topics are not born
+    tables: Annotated[F64, Array((0, "topics"))]
     # numbers of topics, each given once; none if topics are not born
     ids: Annotated[I64, Array((0, "topics"), distinct=True)]
     n_born: int
@@ -107,7 +108,7 @@ def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginSta
         linear=np.zeros((n_tasks if p.gibbs else 0, n_topics)),
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
-        n_scored=0, tables=np.zeros(n_born), ids=np.arange(n_born), n_born=n_born,
+        n_scored=0, tables=np.ones(n_born), ids=np.arange(n_born), n_born=n_born,
         course=np.zeros(0, np.int64), gram=np.zeros((n_grams, n_topics, n_topics)),
         refitted=np.zeros((n_refitted, n_topics)), bend=np.zeros(n_refitted),
         curve=np.zeros((4, N_BINS)), lessons=0.0,

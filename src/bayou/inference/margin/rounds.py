@@ -116,9 +116,6 @@ def _start_weights(chain: BatchChain) -> BatchChain:
     (batch, p, _, each), before = chain.run, chain.before
     mean = chain.mean.copy()
     if not p.gibbs:
-        if p.growth is not None:  # topics without a table have the weights of an average topic
-            new = before.tables == 0.0
-            mean[:, new] = before.mean[:, new]
         return chain._replace(weights=(mean, np.empty((0, 0, 0))))
     spread = online_weights.covariances(chain.precision, each)
     stream_growth.reset_new_topics(mean, spread, before, len(chain.alpha), p.variance)
@@ -154,6 +151,7 @@ def add_sweep(chain: BatchChain, j: int) -> BatchChain:
     """After the burn-in, add the sweep's counts, and zbar or its evidence about the weights."""
     (batch, p, _, _), sums, before = chain.run, chain.sums, chain.before
     columns = stream_growth.clear_new_topics(chain.live, (sums.counts, sums.zhat, sums.tables))
+    chain.weights[0][:, columns] = before.mean[:, columns]  # not those of a topic that died there
     sums.linear[:, columns] = before.linear[:, columns]
     sums.precision[:, columns] = before.precision[:, columns]
     sums.precision[:, :, columns] = before.precision[:, :, columns]

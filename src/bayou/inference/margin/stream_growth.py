@@ -97,20 +97,20 @@ def _clear(sums: tuple[F64, ...], columns: I64) -> None:
 def drop_small_topics(
     state: OnlineMarginState, added: F64, n_docs: int, p: OnlineMarginSettings
 ) -> tuple[OnlineMarginState, F64]:
-    """Topics with tables and enough tokens stay; the others are integrated out.
+    """Topics with enough tokens stay; the others are integrated out.
 
-    A new topic has a few tokens of one batch, so the full limit applies every `PRUNE_EVERY` documents only.
+    Of new topics those with a token stay. The full limit applies every `PRUNE_EVERY` documents only: a new
+    topic has a few tokens of one batch, and one of the start may not have had its documents yet.
     """
     by = p.growth
     if by is None:
         return state, added
     n_old, mass = state.raw.shape[1], state.topic + added.sum(axis=0)
     due = state.n_seen // PRUNE_EVERY < (state.n_seen + n_docs) // PRUNE_EVERY
-    keep = (state.tables > 0.0) & (mass >= (by.least if due else min(by.least, 1.0)))
-    if not keep.any():  # no token so far: all topics before the batch, or the largest
-        keep = np.arange(len(keep)) < n_old
-        if state.tables.any():
-            keep = np.arange(len(keep)) == int(np.argmax(mass))
+    keep = (state.tables > 0.0) & (mass >= min(by.least, 1.0))
+    keep[:n_old] = mass[:n_old] >= by.least if due else True
+    if due and not keep.any():
+        keep[int(np.argmax(mass))] = True
     new = np.flatnonzero(keep & (state.ids < 0))
     ids = state.ids.copy()
     ids[new] = state.n_born + np.arange(len(new))

@@ -1,0 +1,150 @@
+"""Laws of online max-margin models: labels reach the topics, and the default is a max-margin posterior."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from tests.models.test_online_med_lda import COUNTS, NUMBERS, SEVERAL, THREE
+
+from bayou import (
+    OnlineMedHDPClassifier,
+    OnlineMedHDPRegressor,
+    OnlineMedLDAClassifier,
+    OnlineMedLDARegressor,
+)
+from bayou.inference.margin import online, online_state, online_weights, rounds
+from bayou.inference.margin.examples import examples_of
+from bayou.run.shards import Workers
+
+POSTERIORS = ("gibbs", "averaging")
+CLASSIFIERS = (OnlineMedLDAClassifier, OnlineMedHDPClassifier)
+REGRESSORS = (OnlineMedLDARegressor, OnlineMedHDPRegressor)
+N_DOCS = len(THREE)
+
+
+@pytest.mark.parametrize("size", [1, 16, N_DOCS])
+@pytest.mark.parametrize("posterior", POSTERIORS)
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+def test_permuted_responses_change_the_topics(kind, posterior, size):
+    name = "classifier" if kind in CLASSIFIERS else "regressor"
+    given = {"batch_size": size, "n_rounds": 2 if size == N_DOCS else None, "n_passes": 1}
+    model = kind(n_topics=5, random_state=0, n_threads=1, **{name: posterior}, **given)
+    order = np.random.default_rng(0).permutation(N_DOCS)
+    for y in (THREE, SEVERAL) if kind in CLASSIFIERS else (NUMBERS,):
+        one, other = (clone(model).fit(COUNTS, some) for some in (y, y[order]))
+        if len(one.components_) == len(other.components_):
+            assert np.abs(one.components_ - other.components_).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+def test_the_default_is_the_posterior_of_the_loss(kind, monkeypatch):
+    """No floor, so that documents weigh by their distance to the margin, and lambda is drawn."""
+    y = THREE if kind in CLASSIFIERS else NUMBERS
+    model = kind(n_topics=5, random_state=0, n_threads=1).fit(COUNTS, y)
+    p = model.resolve()
+    assert (p.gibbs, p.floor, p.shared) == (True, 0.0, False)
+    assert len(model.state_.precision) == len(model.state_.mean)
+    drawn = []
+    augment = online_weights.augment_into
+
+    def watch(out, zbar, weights, cost, run, sweep):
+        augment(out, zbar, weights, cost, run, sweep)
+        drawn.append((sweep is not None, out[0][run.batch.cost > 0.0]))
+
+    monkeypatch.setattr(online_weights, "augment_into", watch)
+    clone(model).fit(COUNTS, y)
+    for some in (True, False):  # in the topic step, and in expectation in that of the weights
+        omega = np.concatenate([found for how, found in drawn if how is some])
+        assert omega.std() > 0.1 * omega.mean() > 0.0
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_floor_out_of_reach_is_a_ridge_regression(kind):
+    model = kind(n_topics=5, random_state=0, n_threads=1, weight_floor="auto").fit(COUNTS, THREE)
+    assert model.resolve().shared
+    assert len(model.state_.precision) == 1
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_many_tasks_have_no_covariance(kind):
+    y = np.random.default_rng(0).integers(0, 2, (N_DOCS, 11))
+    model = kind(n_topics=350, random_state=0, n_threads=1).partial_fit(COUNTS[:5], y[:5])
+    assert not model.resolve().gibbs
+    assert not len(model.state_.precision)
+    few = kind(n_topics=5, random_state=0, n_threads=1).partial_fit(COUNTS[:5], y[:5])
+    assert few.resolve().gibbs
+
+
+def settings():
+    p = OnlineMedLDAClassifier(
+        n_topics=3, cost=0.7, margin=2.0, alpha=0.4, beta=0.3, tf="none", idf=False, n_sweeps=60,
+        burn_in=20, variance=1.5,
+    ).resolve()  # fmt: skip
+    assert p.gibbs
+    assert p.floor == 0.0
+    return p
+
+
+def state_with_weights(p, rng):
+    """Some topics, and other weights with another covariance for each of four tasks."""
+    state = online_state.init(4, 4, p)
+    state.raw[:] = rng.gamma(1.0, 2.0, state.raw.shape)
+    state.topic[:] = state.raw.sum(axis=0)
+    for i in range(4):
+        root = rng.normal(size=(3, 3))
+        state.precision[i] = root @ root.T + np.eye(3)
+        state.mean[i] = rng.normal(0.0, 2.0, 3)
+        state.linear[i] = state.precision[i] @ state.mean[i]
+    return state
+
+
+def exact_moments(terms, y, rows, state, p):
+    """Expected counts, c^2 zbar zbar' / lambda and c y (1 + c l / lambda) zbar of a document, by enumeration.
+
+    With lambda integrated out, q(z) ~ p(z) prod_n exp(E ln phi) prod_i exp(-c gap_i - b_i(z)), where
+    b_i = c sqrt(gap_i^2 + zbar' S_i zbar), gap_i = l - y_i mu_i . zbar, and E[1 / lambda_i | z] = 1 / b_i.
+    """
+    n, k = len(terms), len(p.alpha)
+    c, width, spread = 0.7, 2.0, np.linalg.inv(state.precision)
+    total, counts = 0.0, np.zeros((4, k))
+    precision, linear = np.zeros((4, k, k)), np.zeros((4, k))
+    for z in np.ndindex(*[k] * n):
+        weight, seen = 1.0, np.zeros(k)
+        for v, t in zip(terms, z, strict=True):
+            weight *= (seen[t] + p.alpha[t]) * rows[v, t]
+            seen[t] += 1.0
+        zbar = seen / n
+        gap = width - y * (state.mean @ zbar)
+        b = c * np.sqrt(gap**2 + np.einsum("k,ikj,j->i", zbar, spread, zbar))
+        weight *= np.exp(-c * gap - b)[:3].prod()  # no document has the last label
+        total += weight
+        np.add.at(counts, (list(terms), list(z)), weight)
+        precision += weight * (c**2 / b)[:, None, None] * np.outer(zbar, zbar)
+        linear += weight * (c * y * (1.0 + c * width / b))[:, None] * zbar
+    return counts / total, precision / total, linear / total
+
+
+def test_shared_topics_against_enumeration():
+    """Four tasks, each with its own covariance: the statistics of a mini-batch are those of q(z, lambda)."""
+    p, copies = settings(), 4000
+    state = state_with_weights(p, np.random.default_rng(3))
+    texts = [(0, 1, 1, 2), (3, 2, 0)]
+    signs = np.array([[1, -1, 1, -1], [-1, 1, -1, -1]], np.int8)
+    rows = np.zeros((2 * copies, 4))
+    for d, terms in enumerate(texts):
+        np.add.at(rows[d], list(terms), 1.0)
+    rows[2:] = np.tile(rows[:2], (copies - 1, 1))
+    y = np.tile(signs, (copies, 1))
+    examples = examples_of(csr_array(rows), y, np.full(2 * copies, 0.7))
+    state, batch = online.read_labels(state, examples, p, 5)
+    with Workers(1) as workers:
+        run = online_weights.OnlineRun(batch, p, 5, workers.each)
+        chain = rounds.start_round(rounds.begin(state, run), 0)
+        for j in range(p.n_sweeps):
+            chain = rounds.draw_lambda(rounds.add_sweep(rounds.draw_topics(chain, j), j), j)
+    found = chain.sums
+    exact = [exact_moments(terms, y[d], chain.rows, state, p) for d, terms in enumerate(texts)]
+    counts, precision, linear = (sum(x) for x in zip(*exact, strict=True))
+    assert np.allclose(found.counts / copies, counts, atol=0.01)
+    assert np.allclose((found.precision - state.precision) / copies, precision, atol=0.01)
+    assert np.allclose((found.linear - state.linear) / copies, linear, atol=0.02)
