@@ -129,16 +129,12 @@ def gibbs_sweep(z, tokens, ids, rho, prior, labels, seed, sweep, frozen=None):
     return z
 
 
-def light_proposals(docs, words, wish, own=None):
+def light_proposals(docs, words, wish):
     """Proposal weights by kind: of the document, of the word, of the labels.
 
-    ``docs`` and ``words`` are without the token; a proposal that picks the token itself gives its present
-    topic (the topic stays) or, with counts at rest, the topic ``own`` it had when the pass began.
+    ``docs`` and ``words`` are without the token; a proposal that picks the token itself proposes to stay.
     """
-    at_rest = np.array(words)
-    if own is not None:
-        at_rest[own] += 1
-    return docs, at_rest, np.exp(wish)
+    return docs, words, np.exp(wish)
 
 
 def light_matrix(target, proposal, stays):
@@ -210,7 +206,7 @@ def serial(work, ends, cost=1.0):
         work(0, len(ends) - 1)
 
 
-def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
+def chain(corpus, task, *, light=False, exact=True, n_blocks=1, steps=setup.LightSteps()):  # noqa: B008
     """A chain of `bayou.inference.margin.setup` on tokens in the order given."""
     indptr, terms, rho, alpha, beta, n_terms = corpus
     loss, cost, width, y, variance = task
@@ -223,4 +219,5 @@ def chain(corpus, task, *, light=False, exact=True, n_blocks=1):
         y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=loss_by_name(loss),
         width=float(width), variance=float(variance),
         prior=setup.MarginPrior(np.asarray(alpha), beta), n_terms=n_terms, light=light, exact=exact,
+        steps=steps,
     )  # fmt: skip

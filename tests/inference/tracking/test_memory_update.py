@@ -109,7 +109,7 @@ def test_counts_decay_and_add_up():
     after = update(settings(scale="counts"), strength=1.0)
     expected = 0.75 * MEMORY + 0.25 * wide()
     np.testing.assert_allclose(after.memory, expected, rtol=1e-6)
-    step = 0.25 * np.array([8.0, 10.0]) / (expected.sum(axis=0).mean() + np.array([8.0, 10.0]))
+    step = 0.25 * np.array([8.0, 10.0]) / expected.sum(axis=0)  # tokens of the slice in the memory
     doubt = (1 - step) ** 2 * np.array([0.01, 0.02]) + step**2 / np.array([8.0, 10.0])
     np.testing.assert_allclose(after.doubt, doubt, rtol=1e-6)
 

@@ -23,17 +23,15 @@ def test_each_proposal_leaves_the_target_as_it_is(seed):
     sizes, g = rng.uniform(5, 20, n_topics), rng.normal(0, 3, n_topics)
     target = docs * words / sizes * np.exp(g)
     target /= target.sum()
-    for own in (None, int(rng.integers(n_topics))):
-        proposals = margin.light_proposals(docs, words, rng.normal(0, 2, n_topics), own)
-        for kind, proposal in enumerate(proposals):
-            # a token that is picked itself proposes to stay; at rest it proposes its old topic
-            stays = 1.0 if kind == 0 or (kind == 1 and own is None) else 0.0
-            step = margin.light_matrix(target, proposal, stays)
-            assert (step >= 0).all()
-            np.testing.assert_allclose(target @ step, target, atol=1e-14)
+    proposals = margin.light_proposals(docs, words, rng.normal(0, 2, n_topics))
+    for proposal, stays in zip(proposals, (1.0, 1.0, 0.0), strict=True):
+        # a token that is picked itself proposes to stay
+        step = margin.light_matrix(target, proposal, stays)
+        assert (step >= 0).all()
+        np.testing.assert_allclose(target @ step, target, atol=1e-14)
 
 
-def run(z, corpus, labels, words, sweep, by_task, live=True, seen=None, n_steps=6):
+def run(z, corpus, labels, words, sweep, by_task, live=True, seen=None, n_steps=6, kinds="mixed"):
     indptr, terms, rho, alpha, beta, n_terms = corpus
     n_docs = len(indptr) - 1
     termptr, at = setup.index_terms(Tokens(indptr, terms), n_terms)
@@ -45,7 +43,8 @@ def run(z, corpus, labels, words, sweep, by_task, live=True, seen=None, n_steps=
         z, z if seen is None else seen, (indptr, terms, np.arange(n_docs, dtype=np.uint64)),
         (termptr, at), f32(rho), 0, n_docs, words[:2], live,
         (f32(alpha), float(alpha.sum()), (prob, other), np.float32(beta)),
-        (omega, kappa, eta, np.ascontiguousarray(eta.T)), by_task, n_steps, 7, sweep,
+        (omega, kappa, eta, np.ascontiguousarray(eta.T)), by_task,
+        setup.LightSteps(kinds, n_steps).for_kernel(), 7, sweep,
     )  # fmt: skip
 
 
@@ -97,6 +96,34 @@ def test_chain_visits_the_enumerated_law(by_task, tilted):
         run(z, corpus, labels, words, sweep, by_task)
         seen[sweep] = z
     assert lda.distance(lda.place_of(seen, 3), law) < 0.035
+
+
+@long_chain
+@pytest.mark.parametrize("kinds", setup.PROPOSALS)
+@pytest.mark.parametrize("tilted", [True, False])
+def test_every_composition_of_proposals_visits_the_enumerated_law(kinds, tilted):
+    corpus, z = margin_cases.corpus(11, 2, lengths=(3, 2), n_terms=2)
+    labels = labels_of(5, 2, 2, 2, 1.0)
+    if not tilted:
+        labels = (labels[0] * 0, labels[1] * 0, labels[2])
+    _, law = margin.document_law(corpus, *(x.astype(float) for x in labels[:3]))
+    words, seen = words_of(z, corpus), np.empty((25_000, len(z)), np.uint16)
+    for sweep in range(len(seen)):
+        run(z, corpus, labels, words, sweep, True, n_steps=3, kinds=kinds)
+        seen[sweep] = z
+    assert lda.distance(lda.place_of(seen, 2), law) < 0.035
+
+
+def test_proposals_in_turn_start_with_the_document():
+    """One step of the cycle is the document's proposal, two steps are the document's and the word's."""
+    corpus, z = margin_cases.corpus(2, 4, lengths=(8, 1, 0, 12))
+    labels, found = labels_of(3, 4, 2, 4), {}
+    for kinds, n_steps in (("document", 1), ("cyclic", 1), ("cyclic", 2), ("document", 2)):
+        at = z.copy()
+        run(at, corpus, labels, words_of(at, corpus), 3, True, n_steps=n_steps, kinds=kinds)
+        found[kinds, n_steps] = at.tolist()
+    assert found["document", 1] == found["cyclic", 1]
+    assert found["document", 2] != found["cyclic", 2]
 
 
 @long_chain

@@ -21,8 +21,6 @@ from bayou.kernels.lda import fixed_sweep
 from bayou.kernels.margin import light_sweep, tilted_sweep
 from bayou.kernels.rng import INIT
 
-N_STEPS = 6  # proposals per token of the light sampler, as published
-
 
 def uses_tasks(n_topics: int, n_tasks: int, mean_length: float) -> bool:
     """Whether light steps look labels up task by task rather than by rows of G.
@@ -88,11 +86,12 @@ def sweep_light(
     by_term, words = (chain.termptr, chain.at), (state.counts, state.topic)
     length = len(chain.tokens.terms) / max(chain.tokens.n_docs, 1)
     by_task = uses_tasks(len(alpha), len(state.eta), length)
+    steps = chain.steps.for_kernel()
 
     def work(lo: int, hi: int) -> None:
         light_sweep.sweep_docs(
             state.z, before, toks, by_term, chain.rho, lo, hi, words, chain.exact, both, labels,
-            by_task, N_STEPS, seed, step,
+            by_task, steps, seed, step,
         )  # fmt: skip
 
     for span in _blocks(chain):

@@ -17,11 +17,32 @@ from bayou.inference.margin.growth import TopicGrowth
 from bayou.inference.margin.loss import Loss
 from bayou.inference.margin.tasks import MarginTask
 from bayou.inference.margin.tilted import WeightedTokens
-from bayou.kernels.margin import tilted_sweep
+from bayou.kernels.margin import light_sweep, tilted_sweep
 from bayou.kernels.rng import MEMBER, ORDER, key, permutation
 
 FIXED_TOPICS = TopicGrowth(0.0, 0.0, 0, 0.0)  # no topic is ever born
+PROPOSALS = {  # kinds of proposal of the light sampler
+    "mixed": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
+    "cyclic": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
+    "document": (light_sweep.DOCUMENT,),
+    "word": (light_sweep.WORD,),
+    "label": (light_sweep.LABEL,),
+}
 N_BLOCKS = 16  # per sweep; from 8 on no difference from live counts was seen
+
+
+class LightSteps(NamedTuple):
+    """How the light sampler moves: one entry per parameter of the same name."""
+
+    proposals: str = "mixed"  # of `PROPOSALS`
+    n_proposals: int = 6  # Metropolis-Hastings steps per token, as published
+    n_weight_passes: int = 2  # over the coordinates of the weights, per sweep
+
+    def for_kernel(self) -> tuple[I64, I64, bool, int]:
+        """Kinds of proposal with and without labels, whether they take turns, and the number of steps."""
+        kinds = np.array(PROPOSALS[self.proposals], np.int64)
+        plain = kinds[kinds != light_sweep.LABEL]  # no label prefers a topic
+        return kinds, plain if len(plain) else kinds, self.proposals == "cyclic", self.n_proposals
 
 
 class MarginSettings(NamedTuple):
@@ -46,6 +67,7 @@ class MarginSettings(NamedTuple):
     separate: bool = False  # whether each task has a chain of its own
     begin: tuple[F32, ...] | None = None  # topics that chains start from (terms x topics)
     growth: TopicGrowth = FIXED_TOPICS
+    steps: LightSteps = LightSteps()
 
 
 class MarginPrior(NamedTuple):
@@ -73,6 +95,7 @@ class MarginChain(NamedTuple):
     n_terms: int
     light: bool  # Metropolis-Hastings steps rather than Gibbs sampling
     exact: bool  # word counts follow every token
+    steps: LightSteps = LightSteps()
 
     @property
     def docs(self) -> WeightedTokens:
@@ -149,6 +172,7 @@ def _base_chain(
         np.linspace(0, tokens.n_docs, n_blocks + 1).astype(np.int64),
         task.y[order].astype(np.float32), task.shown[order].astype(np.float32), p.loss, p.width,
         p.variance, MarginPrior(p.alpha, p.beta), len(weight), light, p.exact,
+        p.steps,
     )  # fmt: skip
 
 

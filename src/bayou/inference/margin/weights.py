@@ -12,8 +12,6 @@ from bayou.inference.margin.features import Zbar
 from bayou.inference.margin.setup import MarginChain, MarginChainState, unit_ends
 from bayou.kernels.margin import response
 
-COORDINATE_PASSES = 2  # of the light sampler
-
 
 def draw(
     state: MarginChainState, zbar: Zbar, chain: MarginChain, seed: int, step: int, each: Each
@@ -49,7 +47,7 @@ def _draw_coordinates(
     def work(lo: int, hi: int) -> None:
         response.draw_coordinates(
             state.eta, state.mean, columns, np.empty(omega.shape[1]), omega, kappa, lo, hi,
-            chain.variance, COORDINATE_PASSES, seed, step,
+            chain.variance, chain.steps.n_weight_passes, seed, step,
         )  # fmt: skip
 
     each(work, unit_ends(n_tasks), 20.0 * len(columns[1]))

@@ -1,16 +1,19 @@
 """Metropolis-Hastings sampling of topics under words and labels in O(1) steps (LightMedLDA) [Zheng15].
 
 The target of a token with itself removed is D_k W_k exp(g_k), D_k = n_dk + alpha_k,
-W_k = (n_vk + beta) / (n_k + V beta), g_k as in `tilt`. Each step draws one of three proposals at random:
+W_k = (n_vk + beta) / (n_k + V beta), g_k as in `tilt`. There are three kinds of proposal:
 
     document   k with weight n_dk + alpha_k: the topic of a random token of the document, or a draw from alpha
     word       k with weight n_vk + beta: the topic of a random token of the term, or any topic
     label      k with weight exp(lean_k / N): what the labels would like, from an alias table
 
-and accepts it by the ratio of target and proposal. A token that a proposal picks may be the token itself;
-it then counts with its present topic in live counts, where own and other weights cancel for t != s, or
-with the topic it had when the pass began, in counts that stand still. Tables made from what the pass
-changes would bend the stationary law; the label table depends on weights and labels alone.
+and accepts it by the ratio of target and proposal. A document or word proposal may pick the token itself.
+The step then proposes to stay, so proposals have the weights n_dk + alpha_k and n_vk + beta without the
+token, whether counts are live or stand still. A proposal of the topic that the token had when the pass began
+would depend on the state that the step starts from, and the chain would have another stationary law. The
+label table depends on weights and labels alone.
+
+The steps of a token draw one of the kinds of proposal at random, or take the kinds in turn.
 
 [Zheng15] Zheng, Yu, Xing. Linear time samplers for supervised topic models using compositional proposals.
 KDD 2015.
@@ -27,6 +30,7 @@ from bayou.kernels.prefetch import prefetch
 from bayou.kernels.rng import GOLDEN, TOKEN, key, unit
 from bayou.kernels.token import count_document
 
+DOCUMENT, WORD, LABEL = 0, 1, 2  # kinds of proposal
 _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 
 
@@ -99,20 +103,22 @@ def _word(counts, topic, v, k, own, beta, vbeta):
 
 @jit
 def sweep_docs(
-    z, seen, tokens, by_term, rho, lo, hi, words, live, prior, labels, by_task, n_steps, seed, sweep
+    z, seen, tokens, by_term, rho, lo, hi, words, live, prior, labels, by_task, steps, seed, sweep
 ):
-    """One sweep of ``n_steps`` proposals a token over documents lo .. hi.
+    """One sweep of Metropolis-Hastings steps over documents lo .. hi.
 
     Arguments as in `tilted_sweep.sweep_docs`; ``seen`` are the topics that word proposals look at (``z``
     itself where counts are live, else the topics when the pass began), ``by_term`` = (termptr, at) the
     places of each term's tokens, ``prior`` = (alpha, its sum, alias table of alpha, beta), ``labels`` =
-    (omega, kappa, eta, eta'), ``by_task``: look labels up task by task, else by rows of G.
+    (omega, kappa, eta, eta'), ``by_task``: look labels up task by task, else by rows of G, ``steps`` = (kinds
+    of proposal in documents with labels, kinds in documents without, whether they take turns, steps).
     """
     indptr, terms, ids = tokens
     termptr, at_term = by_term
     counts, topic = words
     alpha, mass, table, beta = prior
     omega, kappa, eta, eta_t = labels
+    tilted_kinds, plain_kinds, in_turn, n_steps = steps
     n_topics, n_tasks = alpha.size, eta.shape[0]
     vbeta, kbeta = beta * np.float32(counts.shape[0]), beta * np.float32(n_topics)
     doc_row, zbar = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
@@ -135,6 +141,7 @@ def sweep_docs(
                 _open_tasks(u, zbar, eta_t, omega, kappa, d)
             else:
                 _open_rows(h, gram, made, zbar, eta, none, omega, d)
+        kinds = tilted_kinds if tilted else plain_kinds
         point = key(seed, TOKEN, sweep, ids[d])
         for i in range(start, end):
             ahead = terms[min(i + 1, end - 1)]
@@ -154,41 +161,41 @@ def sweep_docs(
             elif tilted:
                 g_s = r * (lean[s] - h[s] + r * gram[o, s]) - half * diag[s]
             n_s, m_s = _word(counts, topic, v, s, own, beta, vbeta)
-            for _ in range(n_steps):
+            for step in range(n_steps):
                 point += GOLDEN
-                which = np.int64(unit(point) * (3.0 if tilted else 2.0))
+                turn = step % kinds.size if in_turn else np.int64(unit(point) * kinds.size)
+                which = kinds[turn]
                 point += GOLDEN
                 x = unit(point)
                 t = s
-                if which == 0:
+                if which == DOCUMENT:
                     x *= np.float64(end - start) + mass
                     if x < end - start:
                         t = np.int64(z[start + np.int64(x)])
                     else:
                         point += GOLDEN
                         t = pick_alias(unit(point), table[0], table[1])
-                elif which == 1:
+                elif which == WORD:
                     size = termptr[v + 1] - termptr[v]
                     x *= size + kbeta
                     if x < size:
-                        t = np.int64(seen[at_term[termptr[v] + np.int64(x)]])
+                        other = at_term[termptr[v] + np.int64(x)]
+                        if other != i:
+                            t = np.int64(seen[other])
                     else:
                         point += GOLDEN
                         t = np.int64(unit(point) * n_topics)
-                else:
+                elif tilted:
                     t = pick_alias(x, wished[0], wished[1])
+                else:  # no label prefers a topic
+                    t = np.int64(x * n_topics)
                 if t == s:
                     continue
                 n_t, m_t = _word(counts, topic, v, t, own, beta, vbeta)
-                ratio = n_t * m_s / (n_s * m_t)
-                if which == 1:
-                    q_s, q_t = n_s, n_t
-                    if s == own:
-                        q_s += _ONE
-                    if t == own:
-                        q_t += _ONE
-                    ratio *= q_s / q_t
-                if which != 0:
+                ratio = m_s / m_t
+                if which != WORD:
+                    ratio *= n_t / n_s
+                if which != DOCUMENT:
                     ratio *= (doc_row[t] + alpha[t]) / (doc_row[s] + alpha[s])
                 g_t = _ZERO
                 if tilted:
@@ -197,7 +204,7 @@ def sweep_docs(
                     else:
                         g_t = r * (lean[t] - h[t] + r * gram[o, t]) - half * diag[t]
                     gain = g_t - g_s
-                    if which == 2:
+                    if which == LABEL:
                         gain += wish[s] - wish[t]
                     ratio *= math.exp(min(gain, np.float32(80.0)))
                 point += GOLDEN
