@@ -39,6 +39,14 @@ def documentation(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_cache(documentation):
+    """All tests, and the processes that they start, read the documentation from that folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(documentation))
+        yield
+
+
 def pytest_configure(config):
     """Name the filter here: in pyproject.toml it would import the package before the lines above."""
     config.addinivalue_line("filterwarnings", "error::bayou.data.FractionalCountsWarning")

@@ -18,10 +18,3 @@ SKLEARN = [
     FastDependencyLDA(**SHORT),
     AuthorTopicModel(**SHORT),
 ]
-
-_NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
-
-
-def expected_to_fail(estimator):
-    """Checks of scikit-learn that cannot hold, with the reason."""
-    return {"check_decision_proba_consistency": _NEGATIVE}

@@ -42,18 +42,3 @@ SKLEARN = [
     OnlineMedLDARegressor(),
     OnlineMedLDARegressor(regressor="averaging"),
 ]
-_KINDS = (MedLDAClassifier, MedLDARegressor, OnlineMedLDAClassifier, OnlineMedLDARegressor)
-
-WORDS = "a weight is of a document's labels: its words shape the topics whatever it is"
-NEGATIVE = "the check hands negative numbers to an estimator that says it takes none"
-
-
-def expected_to_fail(estimator):
-    """Checks of scikit-learn that cannot hold, with the reason."""
-    if not isinstance(estimator, _KINDS):
-        return {}
-    return {
-        "check_sample_weight_equivalence_on_dense_data": WORDS,
-        "check_sample_weight_equivalence_on_sparse_data": WORDS,
-        "check_decision_proba_consistency": NEGATIVE,
-    }

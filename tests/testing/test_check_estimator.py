@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayou import registry
@@ -28,6 +29,33 @@ def test_the_page_names_every_exception():
         for check in expected_failures(registry.find_class(name)()):
             wanted.setdefault(check, set()).add(name)
     assert table() == wanted
+
+
+def models_that_fail(check):
+    return [name for name in MODELS if check in expected_failures(registry.find_class(name)())]
+
+
+@pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
+@pytest.mark.parametrize("name", models_that_fail("check_decision_proba_consistency"))
+def test_probabilities_follow_scores_on_data_without_negative_numbers(name, monkeypatch):
+    blobs = estimator_checks.make_blobs
+
+    def positive_blobs(**how):
+        X, y = blobs(**how)
+        return abs(X), y
+
+    monkeypatch.setattr(estimator_checks, "make_blobs", positive_blobs)
+    estimator = registry.find_class(name)(random_state=0)
+    estimator_checks.check_decision_proba_consistency(name, estimator)
+
+
+@pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
+@pytest.mark.parametrize("name", models_that_fail("check_estimator_sparse_array"))
+def test_mixtures_pass_the_sparse_checks_with_as_many_topics_as_they_have_classes(name):
+    estimator = registry.find_class(name)(n_topics=4)
+    assert expected_failures(estimator) == {}
+    estimator_checks.check_estimator_sparse_array(name, estimator)
+    estimator_checks.check_estimator_sparse_matrix(name, estimator)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.testing.supervised import NEGATIVE, WORDS
 
 from bayou import (
     MedHDPClassifier,
@@ -10,7 +9,7 @@ from bayou import (
     OnlineMedHDPClassifier,
     OnlineMedHDPRegressor,
 )
-from bayou.testing import laws
+from bayou.testing import expected_failures, laws
 
 SHORT = {"n_topics": 4, "n_sweeps": 6, "n_kept": 3}
 MODELS = [
@@ -41,15 +40,7 @@ def test_law(check):
     check()
 
 
-def _expected(_):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": WORDS,
-        "check_sample_weight_equivalence_on_sparse_data": WORDS,
-        "check_decision_proba_consistency": NEGATIVE,
-    }
-
-
 @pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
-@parametrize_with_checks(SKLEARN, expected_failed_checks=_expected)
+@parametrize_with_checks(SKLEARN, expected_failed_checks=expected_failures)
 def test_sklearn(estimator, check):
     check(estimator)

@@ -2,9 +2,9 @@
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.testing.label_models import MODELS, SKLEARN, expected_to_fail
+from tests.testing.label_models import MODELS, SKLEARN
 
-from bayou.testing import laws
+from bayou.testing import expected_failures, laws
 
 
 def _cases():
@@ -19,6 +19,6 @@ def test_law(check):
 
 
 @pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
-@parametrize_with_checks(SKLEARN, expected_failed_checks=expected_to_fail)
+@parametrize_with_checks(SKLEARN, expected_failed_checks=expected_failures)
 def test_sklearn(estimator, check):
     check(estimator)

@@ -12,7 +12,7 @@ import bayou
 from bayou import LDA, BayesPAClassifier, BayesPARegressor, Corpus, OnlineLDA
 from bayou.data.synthetic import sample_lda
 from bayou.run import shards
-from bayou.testing import check_model, laws
+from bayou.testing import check_model, expected_failures, laws
 from bayou.testing.cases import always_threads, fit, long_corpus, same, target_of
 
 MODELS = [
@@ -60,7 +60,7 @@ SKLEARN = [
 
 
 @pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
-@parametrize_with_checks(SKLEARN, expected_failed_checks=supervised.expected_to_fail)
+@parametrize_with_checks(SKLEARN, expected_failed_checks=expected_failures)
 def test_sklearn(estimator, check):
     check(estimator)
 

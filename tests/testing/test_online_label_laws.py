@@ -2,10 +2,9 @@
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.testing.label_models import expected_to_fail
 from tests.testing.online_label_models import ONLINE, SKLEARN_ONLINE
 
-from bayou.testing import laws
+from bayou.testing import expected_failures, laws
 
 
 def _cases():
@@ -20,6 +19,6 @@ def test_law(check):
 
 
 @pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
-@parametrize_with_checks(SKLEARN_ONLINE, expected_failed_checks=expected_to_fail)
+@parametrize_with_checks(SKLEARN_ONLINE, expected_failed_checks=expected_failures)
 def test_sklearn(estimator, check):
     check(estimator)

@@ -139,6 +139,10 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         return getattr(self, "_names", None)
 
+    def _term_names(self) -> Any:
+        """The names of the terms; numbered where the model has none."""
+        return self.vocabulary_ or [f"x{v}" for v in range(self.n_features_in_)]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

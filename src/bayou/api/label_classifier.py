@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import TopicsBase
 from bayou.api.estimator import Saved
+from bayou.api.scoring import accuracy, label_lists
 from bayou.data.checks import whole
-from bayou.data.corpus import Corpus
-from bayou.data.errors import DataError, ModelFileError
-from bayou.data.label_forms import MULTI_LABEL, Labels
-from bayou.data.supervision import read_labels
+from bayou.data.errors import ModelFileError
+from bayou.data.label_forms import MULTI_LABEL
 from bayou.inference.labels import scores
 from bayou.inference.labels.scores import LabelScores
 from bayou.inference.lda import features, fold_in
@@ -29,13 +28,8 @@ from bayou.results.label_response import LabelResponse
 from bayou.results.posterior import Posterior, proportions
 from bayou.run.shards import Workers
 
-if TYPE_CHECKING:
-    from bayou.api.topics import Topics as Base
-else:
-    Base = object
 
-
-class LabelClassifier(ClassifierMixin, Base):
+class LabelClassifier(ClassifierMixin, TopicsBase):
     """Label shares, label sets, probabilities and explanations of documents.
 
     Attributes
@@ -93,7 +87,7 @@ class LabelClassifier(ClassifierMixin, Base):
         """
         check_is_fitted(self)
         whole("n", n, 0)
-        names = self.vocabulary_ or [f"x{v}" for v in range(self.n_features_in_)]
+        names = self._term_names()
         found = self.labels_.top_terms(n)[: self.labels_.n_labels]
         return [[names[v] for v in terms] for terms, _ in found]
 
@@ -148,10 +142,8 @@ class LabelClassifier(ClassifierMixin, Base):
 
     def predict_labels(self, X: Any) -> list[list[Any]]:
         """The labels of each document as lists; with one entry if documents have one class."""
-        found = self.predict(X)
-        if self.response_.kind != MULTI_LABEL:
-            return [[label] for label in found.tolist()]
-        return [self.classes_[row > 0].tolist() for row in found]
+        found, multi = self.predict(X), self.response_.kind == MULTI_LABEL
+        return label_lists(found, self.classes_, multi_label=multi)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of documents whose class, or whole set of labels, is right.
@@ -159,20 +151,8 @@ class LabelClassifier(ClassifierMixin, Base):
         ``y`` may be left out if X is a corpus with labels. Documents without a label are left out. A label
         that did not occur in training counts as missed.
         """
-        found, multi_label = self.predict(X), self.response_.kind == MULTI_LABEL
-        truth = read_labels(
-            y, len(found), corpus=X if isinstance(X, Corpus) else None, classes=self.classes_,
-            multi_label=multi_label, others=True,
-        )  # fmt: skip
-        if multi_label:
-            right = _equal_sets(truth, found, self.classes_)
-        else:
-            right = truth.classes[np.maximum(truth.codes, 0)] == found
-        use = np.flatnonzero(truth.known)
-        if not len(use):
-            raise DataError("no document has a label; give some to measure with")
-        weight = None if sample_weight is None else np.asarray(sample_weight)[use]
-        return float(accuracy_score(np.ones(len(use), bool), right[use], sample_weight=weight))
+        found, multi = self.predict(X), self.response_.kind == MULTI_LABEL
+        return accuracy(found, y, X, self.classes_, multi_label=multi, sample_weight=sample_weight)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Proportions of topics over labels, of the first chain; without them, of labels and free topics.
@@ -201,7 +181,7 @@ class LabelClassifier(ClassifierMixin, Base):
         n_given = np.ones(len(shares), int)
         if self.response_.kind == MULTI_LABEL:
             n_given = self.response_.answers(shares, counts).sum(axis=1)
-        names = self.vocabulary_ or [f"x{v}" for v in range(self.n_features_in_)]
+        names = self._term_names()
         by_topic = np.zeros((len(pairs.terms), 0))
         if post.topics:
             by_topic = fold_in.pair_topics(post.topics[0], post.link_alpha, pairs)
@@ -222,20 +202,7 @@ class LabelClassifier(ClassifierMixin, Base):
         return out
 
 
-def _equal_sets(truth: Labels, found: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each document was given exactly its true labels."""
-    place = {name: i for i, name in enumerate(classes.tolist())}
-    wanted, strange = np.zeros_like(found), np.zeros(len(found), bool)
-    dense = truth.indicator.toarray()
-    for j, name in enumerate(truth.classes.tolist()):
-        if name in place:
-            wanted[:, place[name]] = dense[:, j]
-        else:
-            strange |= dense[:, j] > 0
-    return np.asarray((wanted == found).all(axis=1) & ~strange, np.bool_)
-
-
-class TopicsOverLabels(Base):
+class TopicsOverLabels(TopicsBase):
     """Topics over labels, from `labels_` and `classes_`."""
 
     labels_: Any

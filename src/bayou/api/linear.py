@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
+from bayou.api.bases import StreamingBase
 from bayou.api.params import settings
 from bayou.data.corpus import Corpus
 from bayou.data.counts import check_sparse, is_frame
@@ -23,16 +24,11 @@ from bayou.inference.margin.loss import Loss
 from bayou.inference.margin.passive_aggressive import LinearSettings, LinearState
 from bayou.run.shards import Workers
 
-if TYPE_CHECKING:
-    from bayou.api.streaming import Streaming as Base
-else:
-    Base = object
-
 _LONGEST = 1e60  # squared length of a row; products of larger ones would not be finite
 _HEAVIEST = 1e30  # weight of a document
 
 
-class Linear(Base):
+class Linear(StreamingBase):
     """Weights of features, from `state_` and the pending documents. Comes before `Streaming`.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import TopicsBase
 from bayou.data.checks import whole
 from bayou.inference.lda import documents
 from bayou.inference.spectral import mixture
@@ -19,13 +20,8 @@ from bayou.metrics.likelihood import completion_halves
 from bayou.results.posterior import Posterior
 from bayou.run.shards import Workers
 
-if TYPE_CHECKING:
-    from bayou.api.topics import Topics as Base
-else:
-    Base = object
 
-
-class Mixture(Base):
+class Mixture(TopicsBase):
     """Probabilities of the one topic of a document, from `posterior_`. Comes before `Topics`.
 
     Attributes

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from bayou.api import stream_classes
+from bayou.api.bases import StreamingBase
 from bayou.api.params import param
 from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
@@ -23,11 +24,6 @@ from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.results.posterior import Posterior
 from bayou.run import batches
 from bayou.run.shards import Workers
-
-if TYPE_CHECKING:
-    from bayou.api.streaming import Streaming as Base
-else:
-    Base = object
 
 POSTERIORS = ("averaging", "gibbs")
 
@@ -54,7 +50,7 @@ class OnlineMarginParameters:
     refit: bool | None = None
 
 
-class OnlineMargin(Base):
+class OnlineMargin(StreamingBase):
     """Topics and features from the current state. Comes first among the bases of a model."""
 
     @property

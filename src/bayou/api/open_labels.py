@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import StreamingBase
 from bayou.data.checks import number
 from bayou.data.errors import DataError
 from bayou.data.label_forms import class_array
@@ -16,13 +17,8 @@ from bayou.inference.labels import open_set
 from bayou.inference.labels.documents import LabelDocuments
 from bayou.inference.lda.arrays import I64
 
-if TYPE_CHECKING:
-    from bayou.api.streaming import Streaming as Base
-else:
-    Base = object
 
-
-class OpenLabels(Base):
+class OpenLabels(StreamingBase):
     """A label set that changes while a stream is learned. Reads `state_` and `pending_`.
 
     Attributes

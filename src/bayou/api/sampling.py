@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from bayou.api.bases import EstimatorBase
 from bayou.api.params import param, settings
 from bayou.api.training import Path, score_of, training
 from bayou.data.checks import MAX_TOPICS
@@ -20,11 +21,6 @@ from bayou.inference.margin import scoring, setup, tasks
 from bayou.inference.margin.setup import MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 from bayou.run.loop import Info
-
-if TYPE_CHECKING:
-    from bayou.api.estimator import Estimator as Base
-else:
-    Base = object
 
 MOST_COST = 1e8  # kernels square it in single precision
 
@@ -40,7 +36,7 @@ class Chains(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Sampling(Base):
+class Sampling(EstimatorBase):
     """`fit` of a max-margin model whose `algorithm` is a Markov chain over topics and weights.
 
     The model defines `resolve(task)`, which gives the settings of one `fit`. The parameters that all such

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import TopicsBase
 from bayou.api.estimator import Saved
 from bayou.data import schema
 from bayou.data.container import pack_strings
@@ -27,13 +28,8 @@ from bayou.results.posterior import Posterior, unpack_vocabulary
 from bayou.run import checkpoint
 from bayou.run.shards import Workers
 
-if TYPE_CHECKING:
-    from bayou.api.topics import Topics as Base
-else:
-    Base = object
 
-
-class Spectral(Base):
+class Spectral(TopicsBase):
     """Topics that `solver` computes from `state_`, with a diagnosis of the solution.
 
     Attributes

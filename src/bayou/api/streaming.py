@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import EstimatorBase
 from bayou.api.estimator import Saved
 from bayou.data import schema
 from bayou.data.container import pack_strings
@@ -18,11 +19,6 @@ from bayou.results.posterior import unpack_vocabulary
 from bayou.run import batches, checkpoint, loop
 from bayou.run.batches import BatchPlan
 from bayou.run.shards import Workers
-
-if TYPE_CHECKING:
-    from bayou.api.estimator import Estimator as Base
-else:
-    Base = object
 
 I64 = NDArray[np.int64]
 Take = Callable[[int, int, int], Any]  # documents lo .. hi of a pass
@@ -74,7 +70,7 @@ class Stream(NamedTuple):
     )
 
 
-class Streaming(Base):
+class Streaming(EstimatorBase):
     """Learning from mini-batches of `batch_size` documents.
 
     The result depends on the documents and their order only. Mini-batches are cut every `batch_size`

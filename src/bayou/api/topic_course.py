@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.api.bases import EstimatorBase, StreamingBase
 from bayou.api.estimator import Saved
 from bayou.inference.margin import growth
 from bayou.results.posterior import Posterior, check_arrays
 
-if TYPE_CHECKING:
-    from bayou.api.estimator import Estimator as Base
-    from bayou.api.streaming import Streaming as StreamBase
-else:
-    Base = StreamBase = object
 
-
-class TopicCourse(Base):
+class TopicCourse(EstimatorBase):
     """The number of topics and its course, from `posterior_`.
 
     Attributes
@@ -47,7 +42,7 @@ class TopicCourse(Base):
         return growth.between(last, self.n_topics_, level)
 
 
-class GrowingTopics(StreamBase):
+class GrowingTopics(StreamingBase):
     """Number and ids of the topics of an online model, from its current state.
 
     Attributes

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import EstimatorBase
 from bayou.api.estimator import Saved
 from bayou.data import schema
 from bayou.data.checks import number
@@ -16,11 +17,6 @@ from bayou.data.errors import ModelFileError
 from bayou.data.schema import Array
 from bayou.results.posterior import Posterior
 from bayou.run import checkpoint
-
-if TYPE_CHECKING:
-    from bayou.api.estimator import Estimator as Base
-else:
-    Base = object
 
 
 class NumberOfTopics(Protocol):
@@ -34,7 +30,7 @@ class NumberOfTopics(Protocol):
         """Ends of the interval of probability ``level`` of the number of (large) topics."""
 
 
-class TopicNumber(Base):
+class TopicNumber(EstimatorBase):
     """Number of topics, and an interval of it, from `posterior_` and `topic_number_`.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import EstimatorBase
 from bayou.api.estimator import Saved
 from bayou.data.checks import number, whole
 from bayou.data.errors import ModelFileError
@@ -20,13 +21,8 @@ from bayou.metrics.topics import top_terms
 from bayou.results.posterior import Posterior, proportions
 from bayou.run.shards import Workers
 
-if TYPE_CHECKING:
-    from bayou.api.estimator import Estimator as Base
-else:
-    Base = object
 
-
-class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base):
+class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EstimatorBase):
     """Topics, topic proportions of documents and held-out likelihood, from `posterior_`.
 
     Attributes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bayou.api.bases import TopicsBase
 from bayou.api.estimator import Saved
 from bayou.data.calendar import parse_width, slice_name
 from bayou.data.checks import one_of
@@ -22,15 +23,10 @@ from bayou.inference.tracking.state import TrackerState, read_state
 from bayou.results.posterior import Posterior, unpack_vocabulary
 from bayou.run import checkpoint
 
-if TYPE_CHECKING:
-    from bayou.api.topics import Topics as Base
-else:
-    Base = object
-
 KINDS = ("drift", "words", "rise", "fall", "surprise", *history.LINEAGE)
 
 
-class Tracked(Base):
+class Tracked(TopicsBase):
     """Topics through time, from `state_` and the history of the slices. Comes before `Topics`."""
 
     slice_by: int | str | None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from bayou.data.errors import did_you_mean
+from bayou.data.errors import did_you_mean, reason_of
 
 FILE = "bayou.toml"
 _HINT = "--config"
@@ -88,7 +88,7 @@ def _read_toml(source: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         text = f"{source} is not valid TOML: {error}"
     except OSError as error:
-        text = f"{source} cannot be read: {(error.strerror or str(error)).lower()}"
+        text = f"{source} cannot be read: {reason_of(error)}"
     raise typer.BadParameter(text, param_hint=_HINT)
 
 

@@ -18,6 +18,7 @@ import bayou
 from bayou.cli import options, output
 from bayou.cli.shell import DATA
 from bayou.cli.terminal import echo
+from bayou.data.errors import reason_of
 
 _CORE = ("numpy", "scipy", "scikit-learn", "numba", "safetensors", "typer", "rich")
 _EXTRAS = {  # extra: the modules it brings
@@ -97,7 +98,7 @@ def _folder(what: str, folder: Path) -> Finding:
         with tempfile.TemporaryFile(dir=folder):
             return Finding(what, True, f"{folder} is writable")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         return Finding(what, False, f"{folder}: {reason}; set NUMBA_CACHE_DIR to a writable folder")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from bayou.cli import options, output
 from bayou.cli.terminal import echo
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import ModelFileError, reason_of
 from bayou.data.token_pattern import TOKEN_PATTERN
 
 
@@ -25,9 +24,7 @@ def inspect(model: options.Model, as_json: options.AsJson = False) -> None:
         manifest = container.peek(model, verify=True)
         size = model.stat().st_size
     except OSError as error:
-        raise ModelFileError(
-            f"{os.fspath(model)}: {(error.strerror or str(error)).lower()}; check the path"
-        ) from None
+        raise ModelFileError(f"{model}: {reason_of(error)}; check the path") from None
     if as_json:
         output.print_json({"bytes": size, **manifest})
         return

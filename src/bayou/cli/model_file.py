@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import bayou
-from bayou.data.errors import ModelFileError
+from bayou.data.errors import ModelFileError, reason_of
 
 _NOT_A_MODEL = ("not a bayou model", "not a regular file")
 
@@ -22,10 +21,8 @@ def load(path: Path) -> Any:
             raise
         raise ModelFileError(f"{error}; give a model that `bayou fit` wrote") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ModelFileError(
-            f"{os.fspath(path)}: {reason}; give a model that `bayou fit` wrote"
-        ) from None
+        reason = reason_of(error)
+        raise ModelFileError(f"{path}: {reason}; give a model that `bayou fit` wrote") from None
     from bayou.api.topics import Topics
 
     inner = getattr(model, "estimator_", model)

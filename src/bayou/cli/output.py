@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import typer
 
 from bayou.cli.terminal import echo
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, reason_of
 from bayou.data.untrusted import for_file, for_spreadsheet, json_text
 
 STDOUT = "-"
@@ -105,8 +105,7 @@ def _head(path: str | os.PathLike[str]) -> bytes:
         with open(path, "rb") as file:
             return file.read(_HEAD)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise DataError(f"{os.fspath(path)}: {reason}; name another file") from None
+        raise DataError(f"{os.fspath(path)}: {reason_of(error)}; name another file") from None
 
 
 def _refuse_overwrite(path: str | os.PathLike[str], what: str, flag: str) -> typer.BadParameter:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayou.cli.messages import Messages
-from bayou.data.errors import several
+from bayou.data.errors import reason_of, several
 
 if TYPE_CHECKING:
     from bayou.run.ingest import Ingest
@@ -45,8 +45,7 @@ class Reporter:
             try:
                 gauges.write(self._path)
             except OSError as error:  # the stream itself goes on
-                reason = (error.strerror or str(error)).lower()
-                self._warn(f"{self._path} could not be written: {reason}")
+                self._warn(f"{self._path} could not be written: {reason_of(error)}")
 
     def _warn(self, text: str) -> None:
         self._messages.info(text)

@@ -45,6 +45,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
+def reason_of(error: OSError) -> str:
+    """The reason of a system error, as part of a message."""
+    return (error.strerror or str(error)).lower()
+
+
 def several(n: float, what: str) -> str:
     """A number with its noun, in singular or plural.
 

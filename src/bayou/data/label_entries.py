@@ -18,7 +18,7 @@ INFINITE = "Input y contains infinity or a value too large for dtype('float64').
 
 
 def one_array(y: Any) -> Any:
-    """The given labels as an array or sparse matrix; the entries of lists are unchanged."""
+    """The given labels as an array or sparse matrix; label lists are entries of an array of objects."""
     check_sparse(y, "labels")
     if sp.issparse(y):
         matrix: Any = y
@@ -34,22 +34,11 @@ def one_array(y: Any) -> Any:
         array = np.empty(len(entries), object)
         for d, entry in enumerate(entries):
             array[d] = entry
-    if array.dtype == object and array.ndim == 1 and _are_rows_of_an_indicator(array.tolist()):
-        array = np.array([list(row) for row in array.tolist()], np.int8)
+    if array.dtype == object and array.ndim == 1:
+        array = _as_bits(array)
     if array.ndim == 2 and array.shape[1] > 1:
         return array
     return column_or_1d(array, warn=True)
-
-
-def _are_rows_of_an_indicator(entries: list[Any]) -> bool:
-    """Whether lists are rows of 0 and 1: as label lists, all documents would have all labels."""
-    if not entries or not all(isinstance(row, list | tuple | np.ndarray) for row in entries):
-        return False
-    sizes = {np.size(row) for row in entries}
-    if len(sizes) != 1 or min(sizes) < 2 or any(np.ndim(row) != 1 for row in entries):
-        return False
-    whole = (bool, int, np.bool_, np.integer)
-    return all(isinstance(x, whole) and 0 <= x <= 1 for row in entries for x in row)
 
 
 def is_list(entry: Any) -> bool:
@@ -65,7 +54,7 @@ def labels_in(entries: npt.NDArray[Any]) -> list[Any]:
     return list(np.unique(plain_labels(entries)[0]).tolist())
 
 
-def as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_bits(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Convert an indicator that is written as lists to a matrix; return anything else unchanged.
 
     Lists of one length that hold only 0 and 1 are read as an indicator. As label lists, they would give

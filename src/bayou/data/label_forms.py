@@ -14,7 +14,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import CSR, dense, narrow_indices
 from bayou.data.errors import DataError, ModelFileError
 from bayou.data.fields import as_labels, is_missing, is_no_label
-from bayou.data.label_entries import as_bits, as_one_type, is_list, one_array, plain_labels
+from bayou.data.label_entries import as_one_type, is_list, one_array, plain_labels
 
 BINARY, MULTI_CLASS, MULTI_LABEL = "binary", "multi-class", "multi-label"
 
@@ -58,8 +58,7 @@ def class_array(classes: Any) -> npt.NDArray[Any]:
 
 def is_indicator(y: Any) -> bool:
     """Whether labels are given as a matrix of 0 and 1, whose columns are the labels."""
-    given = one_array(y)
-    return bool((as_bits(given) if given.dtype == "O" else given).ndim == 2)
+    return bool(one_array(y).ndim == 2)
 
 
 def _encode_values(
@@ -80,7 +79,7 @@ def _encode_values(
     return every, to[inverse] if len(to) else np.zeros(0, np.int32)
 
 
-def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None, n_least: int = 2) -> Labels:
+def of_vector(given: npt.NDArray[Any], every: npt.NDArray[Any] | None) -> Labels:
     """Labels from a vector with one class per document; classes may be missing."""
     values, known = plain_labels(given)
     every = None if every is None else np.unique(every)

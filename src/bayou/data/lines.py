@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import sys
 import zlib
@@ -73,16 +74,20 @@ def iter_lines(
     file: BinaryIO, name: str, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line with its end); a line over the limit is never read whole."""
-    for number in _count_from_one():
+    for number in itertools.count(1):
         line = file.readline(max_line_bytes + 1)
         if not line:
             return
         if len(line) > max_line_bytes:
-            raise DataError(
-                f"{name}, line {number}: longer than {max_line_bytes} bytes; "
-                "raise max_line_bytes to accept such lines"
-            )
+            raise _too_long(name, number, max_line_bytes)
         yield number, line.removeprefix(_BOM) if number == 1 else line
+
+
+def _too_long(name: str, number: int, max_line_bytes: int) -> DataError:
+    return DataError(
+        f"{name}, line {number}: longer than {max_line_bytes} bytes; "
+        "raise max_line_bytes to accept such lines"
+    )
 
 
 def iter_chunks(
@@ -94,10 +99,7 @@ def iter_chunks(
     while block := file.read(size):
         cut = block.rfind(b"\n") + 1
         if len(carry) + (block.find(b"\n") if cut else len(block)) > max_line_bytes:
-            raise DataError(
-                f"{name}, line {number}: longer than {max_line_bytes} bytes; "
-                "raise max_line_bytes to accept such lines"
-            )
+            raise _too_long(name, number, max_line_bytes)
         if not cut:
             carry += block
             continue
@@ -119,7 +121,7 @@ def decode(line: bytes, errors: EncodingErrors, where: str) -> str:
         ) from None
 
 
-def read_names(path: Source, *, encoding_errors: EncodingErrors = "strict") -> list[str]:
+def read_names(path: Source) -> list[str]:
     """Read one name per line (``vocab.txt``, ``labels.txt``, gzip or plain).
 
     Line n, from 0, names term or label n.
@@ -127,13 +129,6 @@ def read_names(path: Source, *, encoding_errors: EncodingErrors = "strict") -> l
     name = describe(path)
     with reading(path) as file:
         return [
-            decode(line, encoding_errors, f"{name}, line {number}").rstrip("\r\n")
+            decode(line, "strict", f"{name}, line {number}").rstrip("\r\n")
             for number, line in iter_lines(file, name)
         ]
-
-
-def _count_from_one() -> Iterator[int]:
-    number = 1
-    while True:
-        yield number
-        number += 1

@@ -13,7 +13,7 @@ from bayou.data.corpus import Corpus
 from bayou.data.counts import check_sparse, column_names, dense
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.fields import is_no_label
-from bayou.data.label_entries import INFINITE, as_bits, is_list, labels_in, one_array
+from bayou.data.label_entries import INFINITE, is_list, labels_in, one_array
 from bayou.data.label_forms import (
     BINARY,
     NO_TARGET,
@@ -91,8 +91,6 @@ def read_labels(
     given = one_array(y)
     if given.shape[0] != n_docs:
         raise _unequal(n_docs, given.shape[0])
-    if given.dtype == "O":
-        given = as_bits(given)
     lists = given.ndim == 2 or any(map(is_list, given.tolist() if given.dtype == "O" else ()))
     if multi_label and not lists:
         lists = all(map(is_no_label, given.tolist()))  # the labels of all documents are unknown

@@ -20,7 +20,6 @@ from bayou.report.topics import Topic
 
 MAP_SIZES = ((960, 560, 200), (760, 520, 80), (340, 440, 14))  # of a map: width, height, labels
 WIDE, MIDDLE, SMALL = 960, 760, 340
-MOST_BANDS, _ROW = 12, 46
 
 
 def patterns() -> Markup:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bayou.data.errors import DataError, several
+from bayou.data.errors import DataError, reason_of, several
 
 _HELP = {
     "documents_total": ("counter", "Documents read, over all runs"),
@@ -121,7 +121,7 @@ def serving(port: int | None, text: Callable[[], str]) -> Iterator[int | None]:
         server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except OSError as error:
         raise DataError(
-            f"metrics cannot be served on 127.0.0.1:{port}: {(error.strerror or str(error)).lower()}; give "
+            f"metrics cannot be served on 127.0.0.1:{port}: {reason_of(error)}; give "
             "another --metrics-port"
         ) from None
     server.daemon_threads = True

@@ -17,6 +17,8 @@ import urllib.request
 from collections.abc import Callable
 from typing import IO
 
+from bayou.data.errors import reason_of
+
 SECONDS = 10.0  # time limit of a command or a request
 
 _OF_A_SHELL = frozenset(
@@ -52,7 +54,7 @@ def command(line: str) -> Hook:
                 said.seek(0)
                 told = said.read().decode(errors="replace").strip()[-200:]
         except OSError as error:
-            return f"{words[0]} could not be run: {(error.strerror or str(error)).lower()}"
+            return f"{words[0]} could not be run: {reason_of(error)}"
         return (
             None if code == 0 else f"{words[0]} ended with {code}" + (f": {told}" if told else "")
         )

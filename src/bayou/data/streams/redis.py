@@ -10,6 +10,7 @@ from bayou.data.errors import DataError
 from bayou.data.streams.databases import hide_password
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of
 from bayou.data.streams.retries import RetryPolicy
+from bayou.data.streams.sinks import ServerSink
 from bayou.data.untrusted import for_database, json_text
 
 _ACKNOWLEDGED = 1000  # entries per command
@@ -151,7 +152,7 @@ class RedisSource(Source):
         self._db.close()
 
 
-class RedisSink:
+class RedisSink(ServerSink):
     """Predictions as entries of a stream: the id is the number of the document, ``row`` is JSON."""
 
     def __init__(self, url: str, stream: str) -> None:
@@ -162,13 +163,7 @@ class RedisSink:
 
     def begin(self, position: int | None) -> None:
         """Load the predictions after a position, to skip them later; without one there must be none."""
-        there = self._ask(self._top)
-        if position is None and there:
-            raise DataError(
-                f"{self.name} already holds predictions, up to number {there}; give another stream, or the "
-                "--state that belongs to it"
-            )
-        self._n = position or 0
+        self._start_at(position, self._ask(self._top), "stream")
         found = self._ask(lambda: self._db.xrange(self._stream, f"{self._n + 1}-0", "+"))
         self._there = {_number(id_.decode())[0]: fields.get(b"row") for id_, fields in found}
 
@@ -210,17 +205,6 @@ class RedisSink:
             if n > top:
                 pipe.xadd(self._stream, {"id": ids[n], "row": row}, id=f"{n}-0")
         pipe.execute()
-
-    def position(self) -> int:
-        """The number of the last row."""
-        return self._n
-
-    def sync(self) -> None:
-        """Nothing: durability is a setting of the server."""
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._db.close()
 
 
 def _call_with_retries(

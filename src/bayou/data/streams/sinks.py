@@ -32,6 +32,34 @@ class Sink(Protocol):
         """Close files and connections."""
 
 
+class ServerSink:
+    """The part that sinks on a server share; a position is the number of the last row."""
+
+    name: str
+    _db: Any
+    _n: int
+
+    def _start_at(self, position: int | None, there: int, what: str) -> None:
+        """Continue after a position; without one the server must hold no predictions."""
+        if position is None and there:
+            raise DataError(
+                f"{self.name} already holds predictions, up to number {there}; give another {what}, or the "
+                "--state that belongs to it"
+            )
+        self._n = position or 0
+
+    def position(self) -> int:
+        """The number of the last row."""
+        return self._n
+
+    def sync(self) -> None:
+        """Nothing: the server makes rows durable, by its settings."""
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._db.close()
+
+
 class StandardOutput:
     """JSON lines on standard output; a position is a number of rows.
 

@@ -11,6 +11,7 @@ from bayou.data.errors import DataError
 from bayou.data.streams.databases import Database, Row, connect, hide_password, no_column
 from bayou.data.streams.items import U64, Item, Position, Recent, Source, field_of
 from bayou.data.streams.retries import RetryPolicy
+from bayou.data.streams.sinks import ServerSink
 from bayou.data.untrusted import for_database, json_text
 
 _POLL = 0.5
@@ -127,7 +128,7 @@ class SqlSource(Source):
         self._db.close()
 
 
-class SqlSink:
+class SqlSink(ServerSink):
     """Predictions in a table: number, id, the main values as columns, and the whole row as JSON."""
 
     def __init__(self, url: str, table: str) -> None:
@@ -140,12 +141,7 @@ class SqlSink:
         self._db = connect(self._url)
         self._ask(lambda: self._db.create(self._table))
         there = self._ask(lambda: self._db.last(self._table))
-        if position is None and there:
-            raise DataError(
-                f"{self.name} already holds predictions, up to number {there}; give another table, or the "
-                "--state that belongs to it"
-            )
-        self._n = position or 0
+        self._start_at(position, there, "table")
         self._ask(lambda: self._db.replace(self._table, self._n + 1, []))
 
     def _ask(self, call: Callable[[], Any]) -> Any:
@@ -157,17 +153,6 @@ class SqlSink:
         if made:
             self._ask(lambda: self._db.replace(self._table, made[0]["n"], made))
             self._n = made[-1]["n"]
-
-    def position(self) -> int:
-        """The number of the last row."""
-        return self._n
-
-    def sync(self) -> None:
-        """Nothing: the transaction has made the rows durable."""
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._db.close()
 
 
 def _call_with_retries(

@@ -77,7 +77,7 @@ class _OfDocuments(Rule):
         features = check_array(X, accept_sparse="csr", dtype=np.float64)
         if features.shape[0] != scores.shape[0]:
             raise ValueError(
-                f"X has {features.shape[0]} documents, scores have {scores.shape[0]}; give equal ones"
+                f"X has {features.shape[0]} documents, scores have {scores.shape[0]}; they must be equal"
             )
         return features
 

@@ -1,10 +1,10 @@
-"""How well sets of labels are predicted, and how well labels are ranked.
+"""Measures of predicted label sets and of label rankings.
 
-Truth and predictions are matrices of 0 and 1 with a row for each document and a column for each label,
-scores are matrices of numbers of the same shape; each may be dense or sparse, and what a sparse matrix does
-not store is a zero. Nothing of size documents x labels is made on the way: 20,000 labels are fine.
+Truth and predictions are matrices of 0 and 1 (documents, labels). Scores are matrices of numbers of the same
+shape. Each may be dense or sparse. Entries that a sparse matrix does not store are zero. No dense array of
+size documents x labels is created, so 20,000 labels are possible.
 
-Where a fraction is 0/0 the answer is a convention, not a fact, and so it is a parameter.
+The value of a fraction 0/0 is a convention. It is therefore a parameter.
 """
 
 from bayou.metrics.multilabel.auc import LabelMean, macro_auc, micro_auc

@@ -1,4 +1,4 @@
-"""The area under the ROC curve: P(s+ > s-) + P(s+ = s-) / 2 for a random positive and a random negative."""
+"""Area under the ROC curve: P(s+ > s-) + P(s+ = s-) / 2 for scores of a random positive and negative."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from bayou.metrics.multilabel.inputs import (
 
 
 class LabelMean(NamedTuple):
-    """A mean over those labels for which a measure is defined."""
+    """A mean over the labels for which a measure is defined."""
 
     value: float
     n_labels: int
 
 
 def _twice_wins(positives: Floats, values: Floats) -> int:
-    """Over all pairs of a positive (sorted) and a value: 2 where the positive is larger, 1 where equal."""
+    """Sum over all pairs of a positive (sorted) and a value: 2 if the positive is larger, 1 if equal."""
     left = np.searchsorted(positives, values, "left")
     right = np.searchsorted(positives, values, "right")
     return int(2 * len(positives) * values.size - left.sum() - right.sum())
 
 
 def _area(positives: Floats, twice: int, n_all: int) -> float:
-    """AUC from twice the wins of the positives over everything, themselves included."""
+    """AUC from twice the wins of the positives over all values, including the positives."""
     n_1, n_0 = len(positives), n_all - len(positives)
     if n_1 == 0 or n_0 == 0:
         return math.nan
-    # Among themselves the positives win half of n_1 * n_1 pairs, whatever their scores.
+    # pairs of two positives contribute n_1 * n_1 to ``twice``, for any scores
     return (twice - n_1 * n_1) / (2 * n_1 * n_0)
 
 
 def positive_scores(true: csr_array, scores: Scores) -> Floats:
-    """The scores of the pairs that are true."""
+    """Scores of the true pairs of document and label."""
     rows = np.repeat(np.arange(true.shape[0]), np.diff(true.indptr))
     if not is_sparse(scores):
         return np.asarray(scores[rows, true.indices], np.float64)
@@ -56,15 +56,15 @@ def positive_scores(true: csr_array, scores: Scores) -> Floats:
 
 
 def _places(matrix: csr_array) -> Ints:
-    """Where its entries stand when all rows are written one after the other; ascending."""
+    """Positions of the stored entries in the flattened matrix, ascending."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return np.asarray(rows * matrix.shape[1] + matrix.indices, np.int64)
 
 
 def micro_auc(truth: Any, scores: Any) -> float:
-    """One AUC over all pairs of document and label; NaN where all or none of them are true.
+    """AUC over all pairs of document and label; NaN if all or none of them are true.
 
-    Scores must compare across documents: normalise each row, or give probabilities.
+    Scores must be comparable between documents: normalise each row, or pass probabilities.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def micro_auc(truth: Any, scores: Any) -> float:
 
 
 def macro_auc(truth: Any, scores: Any) -> LabelMean:
-    """Mean AUC over labels that some documents have and some have not, and how many those are.
+    """Mean AUC over the labels with positive and negative documents, and the number of these labels.
 
     Examples
     --------

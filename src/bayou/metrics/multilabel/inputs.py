@@ -1,4 +1,4 @@
-"""The door of the measures: matrices of labels and of scores, read a few rows at a time."""
+"""Input checks of the measures: matrices of labels and of scores, converted some rows at a time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 Scores = Any  # Floats or csr_array
 
-CHUNK = 4_000_000  # entries that are made dense at a time: 32 MB
+CHUNK = 4_000_000  # largest number of entries in one dense part: 32 MB
 
 
 def read_indicator(name: str, given: Any, like: tuple[int, int] | None = None) -> csr_array:
-    """A matrix of 0 and 1 as csr_array of int64 that stores the ones alone."""
+    """A matrix of 0 and 1 as csr_array of int64 without stored zeros."""
     matrix = _matrix(name, given, like)
     values = matrix.data if is_sparse(matrix) else matrix
     if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
         raise ValueError(
-            f"{name} must hold 0 and 1 only, a row for each document and a column for each label; "
-            f"got other values. Give scores as scores, or apply a threshold to them"
+            f"{name} must hold 0 and 1 only, one row per document and one column per label; "
+            f"got other values. Pass scores as scores, or apply a threshold to them"
         )
     out = csr_array(matrix != 0).astype(np.int64)
     out.sum_duplicates()
@@ -36,7 +36,7 @@ def read_indicator(name: str, given: Any, like: tuple[int, int] | None = None) -
 
 
 def read_scores(given: Any, like: tuple[int, int] | None = None) -> Scores:
-    """Scores as a float64 array, or as csr_array where they came sparse."""
+    """Scores as a float64 array, or as csr_array if they are sparse."""
     matrix = _matrix("scores", given, like)
     if is_sparse(matrix):
         matrix = csr_array(matrix).astype(np.float64)
@@ -56,27 +56,29 @@ def _matrix(name: str, given: Any, like: tuple[int, int] | None) -> Any:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
             f"{name} must be a matrix (documents, labels) with at least one of each; "
-            f"got shape {matrix.shape}. Label lists become one by MultiLabelBinarizer of scikit-learn"
+            f"got shape {matrix.shape}. Convert label lists with MultiLabelBinarizer of scikit-learn"
         )
     if like is not None and matrix.shape != like:
-        raise ValueError(f"{name} has shape {matrix.shape}, but truth has {like}; give equal ones")
+        raise ValueError(
+            f"{name} has shape {matrix.shape}, but truth has {like}; both must have the same shape"
+        )
     return matrix
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether a matrix is one of scipy's sparse ones; a plain bool, so that type checkers narrow nothing."""
+    """Whether a matrix is a sparse matrix of SciPy; a plain bool, so that type checkers narrow nothing."""
     return bool(sparse.issparse(matrix))
 
 
 def row_chunks(n_docs: int, n_labels: int) -> Iterator[slice]:
-    """Ranges of rows small enough to be made dense."""
+    """Ranges of rows, each small enough for a dense array."""
     step = max(1, CHUNK // n_labels)
     for start in range(0, n_docs, step):
         yield slice(start, min(start + step, n_docs))
 
 
 def dense(part: Any) -> Any:
-    """A dense array of a part that may be sparse."""
+    """The part as a dense array."""
     return part.toarray() if is_sparse(part) else part
 
 
@@ -101,7 +103,7 @@ def largest(rows: Floats, k: int) -> Ints:
 
 
 def check_k(k: Any, n_labels: int) -> int:
-    """A number of labels to look at, or a ValueError."""
+    """The number of best labels, checked."""
     whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if not whole or not 1 <= k <= n_labels:
         raise ValueError(f"k must be a whole number between 1 and {n_labels}; got {k!r}")

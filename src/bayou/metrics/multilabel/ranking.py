@@ -1,14 +1,15 @@
-"""Labels in the order of their scores, document by document.
+"""Measures of label rankings, averaged over documents.
 
-Equal scores are put in the order of the columns, so that no measure depends on how a sort treats ties; only
-`coverage_error` and `label_ranking_average_precision`, which are scikit-learn's, count a tie against the
-model.
+Labels with equal scores are ranked in the order of the columns, so that no measure depends on how a sort
+treats ties. Exceptions are `coverage_error` and `label_ranking_average_precision`: scikit-learn computes
+them and counts a tie against the model.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def _mean_over_documents(
     unlabelled: float | None,
     measure: Callable[[Bits, Floats], Floats],
 ) -> float:
-    """Mean of a measure of (truth, scores), given for some documents with labels at a time."""
+    """Mean of ``measure`` over documents; it gets truth and scores of some labelled documents at a time."""
     true = read_indicator("truth", truth)
     given = read_scores(scores, true.shape)
     n_docs, n_labels = true.shape
@@ -50,21 +51,21 @@ def _mean_over_documents(
 
 
 def _by_sklearn(measure: Callable[[Bits, Floats], float], true: Bits, given: Floats) -> Floats:
-    """The sum of a measure over documents, all of which have labels."""
-    # scikit-learn takes one column for a list of classes; then the one label is first and all there is.
+    """The sum of a scikit-learn measure over documents that all have labels."""
+    # scikit-learn reads one column as a vector of classes; a single label is always ranked first
     mean = 1.0 if true.shape[1] == 1 else measure(true, given)
     return np.asarray(mean * len(true), np.float64)
 
 
 def rank_one_error(truth: Any, scores: Any, *, unlabelled: float | None = None) -> float:
-    """Share of documents whose best label is not one of theirs.
+    """Share of documents whose label with the highest score is wrong (one-error).
 
     Parameters
     ----------
     truth : matrix of 0 and 1 (documents, labels), dense or sparse
     scores : matrix of the same shape, dense or sparse
     unlabelled : float, optional
-        What a document without labels counts for; by default such documents are left out.
+        Value of documents without labels. Default: these documents are left out.
 
     Examples
     --------
@@ -105,9 +106,9 @@ def precision_at_k(
 
 
 def ndcg_at_k(truth: Any, scores: Any, k: int = 5, *, unlabelled: float | None = None) -> float:
-    """Discounted gain of the k best labels, over the most that could be had (nDCG@k).
+    """Discounted gain of the k best labels, divided by the largest possible gain (nDCG@k).
 
-    A true label at rank r gains 1 / log2(1 + r).
+    The gain of a true label at rank r is 1 / log2(1 + r).
 
     Parameters
     ----------
@@ -132,46 +133,40 @@ def ndcg_at_k(truth: Any, scores: Any, k: int = 5, *, unlabelled: float | None =
 
 
 def coverage_error(truth: Any, scores: Any, *, unlabelled: float | None = None) -> float:
-    """How far down the ranking one must go to find all labels of a document, on average.
+    """Rank of the lowest-ranked true label, averaged over documents.
 
-    By scikit-learn, some documents at a time; the best value is the mean number of labels.
+    Computed by scikit-learn, some documents at a time. The best value is the mean number of labels.
 
     Parameters
     ----------
     truth, scores, unlabelled
-        As in `rank_one_error`; ``unlabelled=0`` is scikit-learn's convention.
+        As in `rank_one_error`; scikit-learn uses ``unlabelled=0``.
 
     Examples
     --------
     >>> coverage_error([[1, 0, 1]], [[0.9, 0.6, 0.5]])
     3.0
     """
-
-    def measure(true: Bits, given: Floats) -> Floats:
-        return _by_sklearn(metrics.coverage_error, true, given)
-
+    measure = partial(_by_sklearn, metrics.coverage_error)
     return _mean_over_documents(truth, scores, unlabelled, measure)
 
 
 def label_ranking_average_precision(
     truth: Any, scores: Any, *, unlabelled: float | None = None
 ) -> float:
-    """Mean over true labels of the share of true ones among those ranked no lower (LRAP).
+    """Share of true labels among those ranked at least as high, averaged over true labels (LRAP).
 
-    By scikit-learn, some documents at a time.
+    Computed by scikit-learn, some documents at a time.
 
     Parameters
     ----------
     truth, scores, unlabelled
-        As in `rank_one_error`; ``unlabelled=1`` is scikit-learn's convention.
+        As in `rank_one_error`; scikit-learn uses ``unlabelled=1``.
 
     Examples
     --------
     >>> label_ranking_average_precision([[1, 0, 0]], [[0.5, 0.9, 0.1]])
     0.5
     """
-
-    def measure(true: Bits, given: Floats) -> Floats:
-        return _by_sklearn(metrics.label_ranking_average_precision_score, true, given)
-
+    measure = partial(_by_sklearn, metrics.label_ranking_average_precision_score)
     return _mean_over_documents(truth, scores, unlabelled, measure)

@@ -1,4 +1,4 @@
-"""Measures in which a rare label counts for more: propensity-scored precision [Jain16].
+"""Measures with larger weights for rare labels: propensity-scored precision [Jain16].
 
 [Jain16] Jain, Prabhu, Varma. Extreme multi-label loss functions for recommendation, tagging, ranking and
 other missing label applications. KDD 2016.
@@ -24,7 +24,7 @@ from bayou.metrics.multilabel.inputs import (
 
 
 def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
-    """How likely a label is to be noted where it applies, from its frequency in training [Jain16].
+    """Probability that a label is observed if it applies, from its frequency in training [Jain16].
 
     p_l = 1 / (1 + C exp(-a ln(N_l + b))) with C = (ln N - 1)(b + 1)^a, N documents,
     N_l of them with the label.
@@ -34,7 +34,7 @@ def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
     truth : matrix of 0 and 1 (documents, labels)
         The labels of the training documents.
     a, b : float
-        How fast propensities fall; the defaults are the paper's for data without values of their own.
+        Parameters of the curve. Default: the values of the paper for data without fitted values.
 
     Returns
     -------
@@ -56,10 +56,10 @@ def label_propensities(truth: Any, a: float = 0.55, b: float = 1.5) -> Floats:
 def propensity_precision_at_k(
     truth: Any, scores: Any, propensities: ArrayLike, k: int = 1
 ) -> float:
-    """Precision of the k best labels with weights 1 / propensity, over the most that could be had (PSP@k).
+    """Precision of the k best labels, weighted by 1 / propensity, relative to the best possible (PSP@k).
 
-    The gains of all documents are added up before the division, as [Jain16] do, so that documents without
-    labels count neither way; NaN where no document has a label.
+    The sum over all documents is divided by the largest possible sum, as in [Jain16]. Documents without
+    labels therefore have no effect. NaN if no document has a label.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _weights(propensities: ArrayLike, n_labels: int) -> Floats:
     values = np.asarray(propensities, np.float64)
     if values.shape != (n_labels,) or not ((values > 0) & (values <= 1)).all():
         raise ValueError(
-            f"propensities must be {n_labels} numbers in (0, 1], one for each label; got shape "
-            f"{values.shape}. label_propensities makes them from training labels"
+            f"propensities must be {n_labels} numbers in (0, 1], one per label; got shape "
+            f"{values.shape}. Compute them with label_propensities from training labels"
         )
     return 1.0 / values

@@ -1,4 +1,4 @@
-"""All measures of one prediction at once."""
+"""All measures of one prediction."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ def multilabel_report(
     one_empty: float = 0.0,
     unlabelled: float | None = None,
 ) -> dict[str, float]:
-    """Every measure of one prediction, by name.
+    """All measures of one prediction, by name.
 
     Parameters
     ----------
     truth : matrix of 0 and 1 (documents, labels), dense or sparse
     scores : matrix of the same shape, dense or sparse
-        Larger is likelier.
+        Larger scores mean more probable labels.
     threshold : float, array (labels,), or fitted rule of `bayou.thresholds`
-        A label is given where its score is above the threshold.
+        A label is assigned if its score is above the threshold.
     predicted : matrix of 0 and 1, optional
-        The label sets themselves; ``threshold`` is not used then.
+        Predicted label sets. If given, ``threshold`` is not used.
     ks : sequence of int
-        Numbers of best labels for ``precision@k``, ``ndcg@k`` and ``psp@k``; those above the number of labels
-        are left out.
+        Numbers of best labels for ``precision@k``, ``ndcg@k`` and ``psp@k``. Numbers above the number of
+        labels are left out.
     propensities : array (labels,), optional
-        From `label_propensities` of the training documents; without them there is no ``psp@k``.
+        From `label_propensities` of the training documents. Default: no ``psp@k``.
     both_empty : float
-        Example-based measures of a document that has no labels and is given none.
+        Example-based measures of a document without true and without predicted labels.
     absent_label : float
-        Macro and micro measures of a label that no document has and none is given.
+        Macro and micro measures of a label without true and without predicted documents.
     one_empty : float
-        Precision where nothing is predicted but something is true, recall where it is the other way round.
+        Precision if nothing is predicted, and recall if nothing is true.
     unlabelled : float, optional
-        What documents without labels count for in ranking measures; by default they are left out.
+        Value of documents without labels in ranking measures. Default: these documents are left out.
 
     Returns
     -------
     dict of float
-        Measures that are not defined are NaN. ``macro_auc_labels`` is the number of labels in ``macro_auc``.
+        Undefined measures are NaN. ``macro_auc_labels`` is the number of labels in ``macro_auc``.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _ranking(
 
 
 def apply_threshold(scores: Scores, threshold: Any) -> csr_array:
-    """The label sets that a number, one number a label, or a fitted rule makes of scores."""
+    """Label sets from scores and a threshold, one threshold per label, or a fitted rule."""
     if hasattr(threshold, "predict"):
         return read_indicator("predicted", threshold.predict(scores))
     try:

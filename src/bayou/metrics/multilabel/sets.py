@@ -1,9 +1,9 @@
-"""Sets of labels against sets of labels: by document, by label, and pooled.
+"""Agreement of predicted and true label sets: per document, per label, and pooled.
 
-With tp, fp, fn true positives, false positives and false negatives: precision tp / (tp + fp), recall
-tp / (tp + fn), F1 2 tp / (2 tp + fp + fn), Jaccard tp / (tp + fp + fn). Averages over documents are called
-example-based, over labels macro; micro adds up the counts of all labels first. Only macro gives rare labels
-the weight of frequent ones.
+tp, fp and fn are the numbers of true positives, false positives and false negatives. Precision is
+tp / (tp + fp), recall tp / (tp + fn), F1 2 tp / (2 tp + fp + fn) and Jaccard tp / (tp + fp + fn).
+Example-based measures are averages over documents, macro measures averages over labels. Micro measures use
+the counts summed over all labels. Only macro measures give all labels the same weight.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayou.metrics.multilabel.inputs import Floats, read_indicator
 
 
 class SetScores(NamedTuple):
-    """Four views of how sets agree, each in [0, 1] unless a convention says otherwise."""
+    """Agreement of label sets. Values are in [0, 1] unless a parameter for 0/0 is outside."""
 
     precision: float
     recall: float
@@ -26,7 +26,7 @@ class SetScores(NamedTuple):
 
 
 def read_pair(truth: Any, predicted: Any) -> tuple[csr_array, csr_array]:
-    """Truth and predictions as sparse indicators of one shape."""
+    """Truth and predictions as sparse indicators of equal shape."""
     true = read_indicator("truth", truth)
     return true, read_indicator("predicted", predicted, true.shape)
 
@@ -36,7 +36,7 @@ def _total(matrix: csr_array, axis: int) -> Floats:
 
 
 def _counts(true: csr_array, found: csr_array, axis: int) -> tuple[Floats, Floats, Floats]:
-    """tp, predicted, true: along rows (axis 1) or columns (axis 0)."""
+    """Numbers of true positives, predicted and true labels per row (axis 1) or column (axis 0)."""
     both = csr_array(true.multiply(found))
     return _total(both, axis), _total(found, axis), _total(true, axis)
 
@@ -47,7 +47,7 @@ def _fraction(above: Floats, below: Floats, otherwise: Any) -> Floats:
 
 
 def _each(tp: Floats, found: Floats, true: Floats, both: float, one: float) -> list[Floats]:
-    """Precision, recall, F1 and Jaccard of every set."""
+    """Precision, recall, F1 and Jaccard of each set; ``both`` and ``one`` replace 0/0."""
     neither = (found == 0) & (true == 0)
     otherwise = np.where(neither, both, one)
     return [
@@ -65,16 +65,16 @@ def _means(each: list[Floats]) -> SetScores:
 def example_scores(
     truth: Any, predicted: Any, *, both_empty: float = 1.0, one_empty: float = 0.0
 ) -> SetScores:
-    """Precision, recall, F1 and Jaccard of every document's labels, averaged over documents.
+    """Precision, recall, F1 and Jaccard per document, averaged over documents.
 
     Parameters
     ----------
     truth, predicted : matrix of 0 and 1 (documents, labels), dense or sparse
     both_empty : float
-        What all four are for a document that has no labels and is given none.
+        All four measures of a document without true and without predicted labels.
     one_empty : float
-        Precision where nothing is predicted for a document with labels, and recall where something is
-        predicted for a document without. Set both to z for scikit-learn's ``zero_division=z``.
+        Precision of a document with labels and no predicted labels, and recall of a document without labels
+        and with predicted labels. Setting both parameters to z is scikit-learn's ``zero_division=z``.
 
     Examples
     --------
@@ -92,19 +92,19 @@ def macro_scores(
     one_empty: float = 0.0,
     labels: Literal["all", "present"] = "all",
 ) -> SetScores:
-    """Precision, recall, F1 and Jaccard of every label, averaged over labels.
+    """Precision, recall, F1 and Jaccard per label, averaged over labels.
 
     Parameters
     ----------
     truth, predicted : matrix of 0 and 1 (documents, labels), dense or sparse
     both_empty : float
-        What all four are for a label that no document has and none is given.
+        All four measures of a label without true and without predicted documents.
     one_empty : float
-        Precision of a label that some document has and none is given, and recall of one that is given but
-        that no document has.
+        Precision of a label with true and no predicted documents, and recall of a label with predicted and
+        no true documents.
     labels : {"all", "present"}
-        Average over all labels, or over those that a document of ``truth`` has. The first is lower where
-        test data lack labels.
+        Average over all labels, or over labels that occur in ``truth``. With labels that are missing in the
+        test data, the first average is lower.
 
     Examples
     --------
@@ -125,13 +125,13 @@ def macro_scores(
 def micro_scores(
     truth: Any, predicted: Any, *, both_empty: float = 0.0, one_empty: float = 0.0
 ) -> SetScores:
-    """Precision, recall, F1 and Jaccard of all pairs of document and label taken as one set.
+    """Precision, recall, F1 and Jaccard over all pairs of document and label.
 
     Parameters
     ----------
     truth, predicted : matrix of 0 and 1 (documents, labels), dense or sparse
     both_empty, one_empty : float
-        As in `example_scores`, for the one set.
+        As in `example_scores`, for the set of all pairs.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def micro_scores(
 
 
 def hamming_loss(truth: Any, predicted: Any) -> float:
-    """Share of all pairs of document and label that are wrong, missed or too many.
+    """Share of wrong decisions among all pairs of document and label.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def hamming_loss(truth: Any, predicted: Any) -> float:
 
 
 def subset_accuracy(truth: Any, predicted: Any) -> float:
-    """Share of documents whose whole set of labels is right.
+    """Share of documents whose label set is exactly right.
 
     Examples
     --------
