@@ -146,6 +146,7 @@ MODELS = [
     FastDependencyLDA(**SHORT, scoring="document", n_chains=3),
     FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs"),
     FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", greedy=False),
+    FastDependencyLDA(**SHORT, dep_tokens="word", inference="gibbs", greedy=False, blocked=False),
     DependencyLDA(**SHORT),
     DependencyLDA(**SHORT, strength="length", mix=0.4, rule="scut"),
 ]
@@ -193,6 +194,8 @@ def test_mixture_is_chosen_on_documents_held_out(corpus):
 
 
 def test_what_goes_together_is_asked_for_together():
+    with pytest.raises(ValueError, match="blocked=False needs"):
+        FastDependencyLDA(blocked=False).fit([[1, 2]], [["a", "b"]])
     with pytest.raises(ValueError, match="greedy=False draws"):
         FastDependencyLDA(greedy=False).fit([[1, 2]], [["a", "b"]])
     with pytest.raises(ValueError, match="n_kept"):

@@ -126,6 +126,27 @@ def block_sweep(docs, z, k, n_terms, n_labels, n_topics, beta, beta_y, alpha, se
     return z, k
 
 
+def alternating_sweep(docs, z, k, n_terms, n_labels, n_topics, beta, beta_y, alpha, seed, sweep):
+    """The label of every token given its topic, then the topic given the label, from ratios of the joint."""
+    z, k, i = list(z), list(k), 0
+    for d, (terms, own) in enumerate(docs):
+        stream = Stream(seed, LABEL_BLOCKS, sweep, d)
+        for _ in terms:
+            for values, choices in ((z, own), (k, range(n_topics))):
+                logs = []
+                for value in choices:
+                    values[i] = value
+                    logs.append(
+                        block_log_joint(
+                            docs, z, k, n_terms, n_labels, n_topics, beta, beta_y, alpha
+                        )
+                    )
+                p = np.exp(np.array(logs) - max(logs))
+                values[i] = choices[pick(p, stream.next())]
+            i += 1
+    return z, k
+
+
 def scores(terms, counts, phi, prior, strength, n_steps):
     """Expectation-maximisation of labelled LDA on one document; phi is (terms, labels)."""
     weight = np.array(prior, float)

@@ -77,7 +77,7 @@ def fit_levels(
             own = assignments.own_labels(task.labels.indicator)
             data = assignments.prepare(task.counts, own, given)
             link = links.link_data(data, p.dep_tokens, p.link_alpha, p.beta_labels)
-            plan = LevelPlan(data, prior, link, n_chains, model.seed_, together=not p.greedy)
+            plan = LevelPlan(data, prior, link, n_chains, model.seed_, not p.greedy, p.blocked)
             state, levels = _train(model.algorithm, plan, p, run, final)
             model.n_iter_ = plan.n_done(state)
             return model.algorithm.posterior(state, levels, task, p)  # type: ignore[no-any-return]

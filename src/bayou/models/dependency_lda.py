@@ -4,10 +4,9 @@
     phi_y ~ Dir(beta)   words of the document from the phi of its labels               terms of a label
 
 Everything but z and z' is integrated out. In Dependency-LDA [Rubin12] the labels give a prior of the words'
-labels, eta pi_d + alpha. In Fast-Dependency-LDA [Burkhardt18] the words' labels are the tokens of the topics,
-one step for both. Training is greedy, one level after the other: labelled LDA of the words, then LDA of the
-labels. New documents are scored with the labels of tokens summed out (`labels.scores`), not with the
-alternating sampler of the papers, which mixes badly under fixed topics.
+labels, eta pi_d + alpha. In Fast-Dependency-LDA [Burkhardt18] the words' labels are the topics' tokens.
+Training is greedy: labelled LDA of the words, then LDA of the labels. New documents are scored with the
+labels of tokens summed out (`labels.scores`): the alternating sampler of the papers mixes badly there.
 
 [Rubin12] Rubin, Chambers, Smyth, Steyvers. Statistical topic models for multi-label document classification.
 Machine Learning 88, 2012.
@@ -53,6 +52,7 @@ class Settings(NamedTuple):
     link_alpha: F64  # prior of a document's topics [gamma]
     dep_tokens: str
     greedy: bool
+    blocked: bool  # not greedy: label and topic of a token in one draw
     scoring: str
     strength: float  # tokens that the topics' prior of a new document counts as; -1: its length
 
@@ -85,6 +85,7 @@ def sweep(state: State, levels: Levels, p: Settings, each: Each) -> State:
          Fast-Dependency-LDA, greedy: no last factor                                (3.5)
     z':  (n_yk + b) / (n_k + L b) (n_dk + gamma_k), y the label of the token        (2.41), (3.4)
     not greedy: z and z' of a token together, the product of (3.5) and (3.4)        (3.2)
+                or z given z', (3.5) times (n_yk + b), then z' given z              (3.3), (3.4)
     """
     plan, seed = levels.plan, levels.plan.seed
     if p.greedy and not labels.is_done(state, p.n_sweeps):
@@ -140,8 +141,10 @@ class FastDependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, 
     dep_tokens : {"label", "word"}
         What topics are learned from: each label of a document once, or the label of each of its words.
     greedy : bool
-        Learn the labels' terms first and then the topics over them, without feedback. False draws both
-        together, for comparison; it needs ``inference="gibbs"`` and ``dep_tokens="word"``.
+        Learn the labels' terms first and then the topics over them, without feedback. False draws both in
+        one sweep, for comparison; it needs ``inference="gibbs"`` and ``dep_tokens="word"``.
+    blocked : bool
+        Without `greedy`: draw label and topic of a token together, or (False) one given the other, faster.
     inference : {"cvb0", "gibbs"}
         Of the labels of words: iterate probabilities (without random numbers), or draw.
     scoring : {"auto", "tokens", "document"}
@@ -185,6 +188,7 @@ class FastDependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, 
     alpha: float | None = param(None, gt=0.0)
     dep_tokens: str = param("label", choices=links.TOKENS)
     greedy: bool = True
+    blocked: bool = True
     scoring: str = param(AUTO, choices=(AUTO, *SCORES))
 
     algorithm: ClassVar[TwoLevels] = TwoLevels(State, init, sweep, posterior)
@@ -225,6 +229,8 @@ class FastDependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, 
                 "greedy=False draws labels and topics of words together; "
                 "set inference='gibbs' and dep_tokens='word' too"
             )
+        if self.greedy and not self.blocked:
+            raise ValueError("blocked=False needs greedy=False; set that too")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -289,6 +295,6 @@ class DependencyLDA(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Esti
         eta, first = float(self.eta), self.n_sweeps - self.n_kept
         return settings(
             Settings, self, first_kept=first, boost=eta, even=False, dep_tokens="label", greedy=True,
-            scoring="document", strength=eta if self.strength == "eta" else -1.0,
+            blocked=True, scoring="document", strength=eta if self.strength == "eta" else -1.0,
             link_alpha=topic_prior(self.n_topics, n_labels, self.gamma, 10.0),
         )  # fmt: skip

@@ -59,6 +59,7 @@ class Settings(NamedTuple):
     boost: float = 0.0
     even: bool = True
     greedy: bool = True
+    blocked: bool = True
 
 
 class State(NamedTuple):

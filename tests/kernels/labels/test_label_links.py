@@ -1,6 +1,7 @@
 """The floor above the labels: twins of both floors together, and what joins them."""
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from tests.kernels.labels.test_label_sweep import (
     DOCS,
@@ -17,7 +18,9 @@ from bayou.inference.labels import assignments as part
 from bayou.kernels.labels import links
 
 
-def test_both_floors_are_their_twin_draw_for_draw():
+@pytest.mark.parametrize("blocked", [True, False])
+def test_both_floors_are_their_twin_draw_for_draw(blocked):
+    slow_sweep = twin.block_sweep if blocked else twin.alternating_sweep
     data, prior, n_topics = laid_out(), prior_of(), 2
     alpha, beta_y = np.array([0.4, 0.9]), 0.2
     z = part.start_chain(data, 5)
@@ -31,9 +34,9 @@ def test_both_floors_are_their_twin_draw_for_draw():
     for sweep in range(3):
         links.block_sweep(
             z, k, data.whole, chain.cells, chain.totals, (prior.beta, prior.vbeta),
-            (n_yk, n_k, alpha, beta_y), chain.kept, 5, sweep,
+            (n_yk, n_k, alpha, beta_y), chain.kept, blocked, 5, sweep,
         )  # fmt: skip
-        slow_z, slow_k = twin.block_sweep(
+        slow_z, slow_k = slow_sweep(
             DOCS, slow_z, slow_k, N_TERMS, N_LABELS, n_topics, 0.1, beta_y, alpha, 5, sweep
         )
         assert label_of(data, z) == slow_z
@@ -42,7 +45,7 @@ def test_both_floors_are_their_twin_draw_for_draw():
     np.add.at(counted, (slow_z, slow_k), 1)
     np.testing.assert_array_equal(n_yk, counted)
     np.testing.assert_array_equal(n_k, counted.sum(axis=0))
-    assert chain.kept.sum() == np.float32(3 * len(z))
+    assert chain.kept.sum() == pytest.approx(3 * len(z))
 
 
 def test_labels_are_drawn_from_their_probabilities():

@@ -51,7 +51,8 @@ class LevelPlan(NamedTuple):
     link: LinkData
     n_chains: int
     seed: int
-    together: bool = False  # draw label and topic of a token together, not greedily
+    together: bool = False  # draw labels and topics of tokens in one sweep, not greedily
+    blocked: bool = True  # label and topic of a token in one draw
 
     @property
     def dims(self) -> dict[str, int]:
@@ -145,12 +146,12 @@ def draw_word_labels(levels: Levels, c: int, step: int) -> None:
 def block_sweep(
     chain: LinkChain, below: LabelChain, plan: LevelPlan, keep: bool, seed: int, step: int
 ) -> None:
-    """One sweep that draws label and topic of every token together, in place."""
+    """One sweep that draws label and topic of every token, in place."""
     data, prior, link = plan.data, plan.prior, plan.link
     links.block_sweep(
         below.z, chain.z, data.whole, below.cells, below.totals, (prior.beta, prior.vbeta),
         (chain.label_topic, chain.topic, link.alpha, link.beta),
-        below.kept if keep else below.kept[:0], seed, step,
+        below.kept if keep else below.kept[:0], plan.blocked, seed, step,
     )  # fmt: skip
     if keep:
         chain.kept[:] += chain.label_topic

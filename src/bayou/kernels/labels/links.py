@@ -4,6 +4,8 @@
 labels of words drawn from their probabilities and, to compare with greedy training, both levels together:
 
     p(z = y, z' = k | rest) = (n_vy + beta) / (n_y + V beta) (n_yk + b) / (n_k + L b) (n_dk + a_k)
+
+or one given the other: the factors of y for z, the factors of k for z'.
 """
 
 import numpy as np
@@ -81,11 +83,39 @@ def _weigh_blocks(weight, cells, slots, cell, labels, totals, prior, links, doc_
 
 
 @jit
-def block_sweep(z, links_z, docs, cells, totals, prior, links, kept, seed, sweep):
-    """Draw label and topic of every token together, given all others; all counts are kept up to date.
+def _weigh_labels(weight, cells, slots, cell, labels, totals, prior, links, k):
+    """Weights of the labels of a token that has topic k; returns their sum."""
+    label_ids, begin, m = labels
+    beta, vbeta = prior
+    label_topic, _, _, beta_y = links
+    total = 0.0
+    for n in range(m):
+        y = label_ids[begin + n]
+        word = (cells[slots[cell + n]] + beta[y]) / (totals[y] + vbeta[y])
+        weight[n] = word * (label_topic[y, k] + beta_y)
+        total += weight[n]
+    return total
 
-    ``docs`` as in `gibbs_labels`, ``prior`` = (beta, vbeta), ``links`` = (n_yk, n_k, alpha, b); ``kept``
-    gains the probabilities of labels.
+
+@jit
+def _weigh_topics(weight, links, doc_row, y):
+    """Weights of the topics of a token that has label y; returns their sum."""
+    label_topic, topic, alpha, beta_y = links
+    mass = beta_y * label_topic.shape[0]
+    total = 0.0
+    for k in range(alpha.size):
+        weight[k] = (label_topic[y, k] + beta_y) / (topic[k] + mass) * (doc_row[k] + alpha[k])
+        total += weight[k]
+    return total
+
+
+@jit
+def block_sweep(z, links_z, docs, cells, totals, prior, links, kept, blocked, seed, sweep):
+    """Draw label and topic of every token, given all others; all counts are kept up to date.
+
+    ``blocked``: both together. Otherwise the label given the topic, then the topic given the label, which
+    costs labels + topics per token instead of labels x topics. ``docs`` as in `gibbs_labels`, ``prior`` =
+    (beta, vbeta), ``links`` = (n_yk, n_k, alpha, b); ``kept`` gains the probabilities of labels.
     """
     pair_ptr, times, token_ptr, label_ptr, label_ids, first, slots = docs
     label_topic, topic, alpha, _ = links
@@ -93,8 +123,9 @@ def block_sweep(z, links_z, docs, cells, totals, prior, links, kept, seed, sweep
     most = 1
     for d in range(token_ptr.size - 1):
         most = max(most, label_ptr[d + 1] - label_ptr[d])
-    weight = np.zeros(most * n_topics)
+    weight = np.zeros(most * n_topics if blocked else max(most, n_topics))
     doc_row = np.zeros(n_topics)
+    width = n_topics if blocked else 1  # topics per label among the weights of labels
     for d in range(token_ptr.size - 1):
         begin = label_ptr[d]
         m = label_ptr[d + 1] - begin
@@ -113,16 +144,27 @@ def block_sweep(z, links_z, docs, cells, totals, prior, links, kept, seed, sweep
                 label_topic[y, links_z[i]] -= 1
                 topic[links_z[i]] -= 1
                 doc_row[links_z[i]] -= 1
-                total = _weigh_blocks(
-                    weight, cells, slots, cell, (label_ids, begin, m), totals, prior, links, doc_row
-                )
+                own = (label_ids, begin, m)
+                if blocked:
+                    total = _weigh_blocks(
+                        weight, cells, slots, cell, own, totals, prior, links, doc_row
+                    )
+                else:
+                    total = _weigh_labels(
+                        weight, cells, slots, cell, own, totals, prior, links, links_z[i]
+                    )
                 at += GOLDEN
-                found = pick(weight[: m * n_topics], unit(at) * total)
+                found = pick(weight[: m * width], unit(at) * total)
                 if kept.size:
-                    for n in range(m * n_topics):
-                        kept[slots[cell + n // n_topics]] += weight[n] / total
-                z[i] = found // n_topics
-                links_z[i] = found % n_topics
+                    for n in range(m * width):
+                        kept[slots[cell + n // width]] += weight[n] / total
+                z[i] = found // width
+                if blocked:
+                    links_z[i] = found % width
+                else:
+                    total = _weigh_topics(weight, links, doc_row, label_ids[begin + z[i]])
+                    at += GOLDEN
+                    links_z[i] = pick(weight[:n_topics], unit(at) * total)
                 y = label_ids[begin + z[i]]
                 cells[slots[cell + z[i]]] += 1
                 totals[y] += 1
