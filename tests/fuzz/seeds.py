@@ -76,7 +76,7 @@ def write_all(folder):
     for name, inner in TEXTS.items():
         targets = train().targets["classes"] if "Med" in name else None
         growth = {"growth": bayou.Growth(min_docs=1)} if name == "growing" else {}
-        model = bayou.TextModel(inner(), **growth)
+        model = bayou.TextModel(estimator=inner(), **growth)
         given = texts()[:89]
         model.partial_fit(given) if targets is None else model.partial_fit(given, targets[:89])
         model.save(Path(folder, f"text {name}.bayou"))

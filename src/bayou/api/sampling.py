@@ -17,6 +17,7 @@ from bayou.data.supervision import document_weights, read_labels, read_targets
 from bayou.inference.lda.arrays import F32
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.lda.prior import resolve_alpha
+from bayou.inference.lda.resume import check_counts
 from bayou.inference.margin import scoring, setup, tasks
 from bayou.inference.margin.setup import MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
@@ -124,10 +125,23 @@ class Sampling(EstimatorBase):
 
             dims = {"terms": data.corpus.n_terms, "tokens": len(data.chains[0].tokens.terms)}
             dims |= {"docs": data.corpus.n_docs, "tasks": data.chains[0].y.shape[1]}
+            dims |= {"chains": len(data.chains), "topics": p.n_topics}
             state = run.run(
-                algorithm.state, lambda: algorithm.init(data, p, run.each), step, dims=dims
+                algorithm.state,
+                lambda: algorithm.init(data, p, run.each),
+                step,
+                dims=dims,
+                check=lambda state: _check_chains(state, data),
             )
             return {"n_iter_": state.step, **algorithm.results(state, data, task, p, run.each)}
+
+
+def _check_chains(state: Any, data: MarginData) -> None:
+    """Refuse a state of a checkpoint whose counts contradict its tokens."""
+    several = state.z.ndim == 2
+    for i, chain in enumerate(data.chains if several else data.chains[:1]):
+        both = (state.counts[i], state.topic[i]) if several else (state.counts, state.topic)
+        check_counts(state.z[i] if several else state.z, chain.tokens.terms, *both)
 
 
 def read_classes(

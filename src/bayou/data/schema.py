@@ -10,7 +10,8 @@ A record is a NamedTuple whose array fields carry an `Array` in their annotation
         terms: Annotated[I32, Array("entries", below="terms")]
 
 The first array that has a named dimension gives its size. Every later array must agree. A file that breaks
-a rule raises `ModelFileError`; a declaration that cannot be checked raises TypeError.
+a rule raises `ModelFileError`; a declaration that cannot be checked raises TypeError. A record may have a
+method `check_relations` for rules about several fields.
 """
 
 from __future__ import annotations
@@ -187,6 +188,8 @@ def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
             _refuse(field.name)
         _check_range(field.name, value, field.rule)
         _check_indexes(field.name, value, field.rule, found)
+    if hasattr(record, "check_relations"):
+        record.check_relations()
     return found
 
 

@@ -33,6 +33,7 @@ from bayou.inference.labels import assignments
 from bayou.inference.lda import arrays as lda_arrays
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I32, I64, U16, U32, Each
+from bayou.inference.lda.resume import check_places
 from bayou.kernels.labels import author_sweep
 from bayou.results.posterior import Posterior, check_arrays
 from bayou.run.loop import Info
@@ -91,6 +92,7 @@ def init(docs: AuthorDocuments, n_labels: int, n_terms: int, p: Settings, seed: 
 
 def count(state: State, docs: AuthorDocuments) -> AuthorCounts:
     """The counts that follow from a state."""
+    check_places(state.author, docs.token_ptr, docs.label_ptr)
     terms, own = np.zeros_like(state.term_kept), np.zeros_like(state.label_kept)
     author_sweep.count_authors(terms, own, state.z, state.author, tuple(docs))
     return AuthorCounts(terms, terms.sum(axis=0, dtype=float), own, own.sum(axis=1, dtype=float))

@@ -263,7 +263,7 @@ class HDP(TopicNumber, Topics, Estimator):
         with training(self, lambda: arrays, checkpoint, checkpoint_every) as run:
             state = run.run(
                 State, lambda: init(data, p, self.seed_, run.each), step, dims=chains.dims_of(data),
-                check=lambda state: chains.check_store(state.used, data),
+                check=lambda state: chains.check_chain(state, data),
             )  # fmt: skip
             if not len(state.answer_ids):
                 state = with_answer(state, data, p)

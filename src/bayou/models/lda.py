@@ -282,8 +282,8 @@ class LDA(Topics, Estimator):
             state = sweep(state, chain, p, run.each)
             return state, Info(state.step, sweeps.most(p), p.inference, score_of(state), 0.0)
 
-        dims = {"terms": corpus.n_terms, "topics": p.n_topics, "tokens": len(chain.tokens.terms)}
-        state = run.run(State, begin, step, dims=dims, count_init=True)
+        rules = sampler.resume_rules(chain, p.n_topics, p.inference)
+        state = run.run(State, begin, step, **rules, count_init=True)
         counts = sampler.count_terms(state.tokens, chain, p.n_topics, run.each)
         if state.n_kept:
             counts = state.kept / np.float32(state.n_kept)

@@ -21,6 +21,7 @@ from bayou.inference.hdp.franchise import (
 )
 from bayou.inference.lda.arrays import I64, U16, Each
 from bayou.inference.lda.documents import Tokens, pairs_of
+from bayou.inference.lda.resume import check_counts, refuse
 from bayou.kernels.rng import MEMBER, key
 
 
@@ -97,6 +98,17 @@ def dims_of(data: FranchiseData) -> dict[str, int]:
         "stocked": data.n_terms if n_stock else 0,
         "stock": n_stock,
     }
+
+
+def check_chain(state: Any, data: FranchiseData) -> None:
+    """Refuse a state of a checkpoint whose arrays contradict each other."""
+    check_counts(state.z, data.tokens.terms, state.term_topic, state.topic)
+    used = state.topic > 0
+    n_tables, n_topics, next_id = state.sizes.tolist()
+    is_whole = n_tables == state.tables.sum() and n_topics == (state.ids >= 0).sum()
+    if not is_whole or (state.ids[used] < 0).any() or state.ids.max(initial=-1) >= next_id:
+        refuse("sizes", "does not follow from the others")
+    check_store(state.used, data)
 
 
 def check_store(used: I64, data: FranchiseData) -> None:

@@ -19,6 +19,7 @@ from bayou.data.schema import Array
 from bayou.inference.labels import assignments
 from bayou.inference.labels.assignments import LabelChain, LabelData, LabelPrior, SoftAssignments
 from bayou.inference.lda.arrays import F32, F64, I32, Each
+from bayou.inference.lda.resume import check_places, refuse
 from bayou.kernels.rng import MEMBER, key
 
 INFERENCES = ("cvb0", "gibbs")
@@ -142,12 +143,17 @@ def dims(data: LabelData, n_chains: int) -> dict[str, int]:
 def count(state: Lower, data: LabelData, prior: LabelPrior, each: Each) -> LabelCounts:
     """Counts from the labels of tokens, or from their probabilities."""
     if len(state.share) or not len(state.z):
+        if len(state.share) != data.first[-1]:
+            refuse("share", "does not have a number for every label of every document's terms")
         return LabelCounts((), assignments.soft_counts(state.share, data, prior, each))
     return LabelCounts(count_chains(state.z, state.kept, data, prior), None)
 
 
 def count_chains(z: I32, kept: F32, data: LabelData, prior: LabelPrior) -> tuple[LabelChain, ...]:
     """Counts of every chain from its labels of tokens."""
+    if len(z) != len(kept) or kept.shape[1] != len(data.cell_labels):
+        refuse("kept", "does not fit the chains")
+    check_places(z, data.token_ptr, data.label_ptr)
     each = zip(z, kept, strict=True)
     return tuple(assignments.chain_counts(mine, sums, data, prior) for mine, sums in each)
 

@@ -24,6 +24,7 @@ from bayou.inference.lda import arrays, clusters, documents, em, fold_in, prior,
 from bayou.inference.lda import guard as guards
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.documents import Pairs
+from bayou.inference.lda.resume import refuse
 from bayou.inference.lda.schedule import MANY, CorpusSize, FastSchedule, guard_size
 from bayou.kernels import rng
 
@@ -56,6 +57,14 @@ class FastState(NamedTuple):
     best: Annotated[float, Number(ge=None, finite=False)]
     scores: Annotated[F64, Array("scores", ge=None, finite=False)]
     score_steps: Annotated[I64, Array("scores")]
+
+    def check_relations(self) -> None:
+        """Refuse a state of a checkpoint that lacks the tokens of its phase."""
+        if self.phase > DONE or self.since > self.step:
+            refuse("phase", "is unknown")
+        sampled = self.phase in (SAMPLED, RESCUE)
+        if self.tokens.shape[1] not in (1, 1 + sampler.N_PROPOSALS) or sampled > len(self.tokens):
+            refuse("tokens", "does not fit the phase")
 
 
 class FastSetup(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayou.inference.lda.arrays import F32, F64, TOKEN_COST, U16, U64, Each, topic_totals
 from bayou.inference.lda.documents import TokenIndex, Tokens, index_tokens
 from bayou.inference.lda.fold_in import prior_mass
+from bayou.inference.lda.resume import check_counts
 from bayou.kernels import alias
 from bayou.kernels.lda import fixed_sweep, mh_sweep, sweep
 from bayou.kernels.rng import INIT, TOKEN
@@ -30,6 +31,20 @@ def make_chain(tokens: Tokens, n_terms: int, seed: int) -> SamplerChain:
     """Group the tokens by term and number the documents by position."""
     ids = np.arange(tokens.n_docs, dtype=np.uint64)
     return SamplerChain(tokens, index_tokens(tokens, n_terms), ids, n_terms, seed)
+
+
+def resume_rules(chain: SamplerChain, n_topics: int, inference: str) -> dict[str, Any]:
+    """What the state of a checkpoint must satisfy: sizes, and counts that Gibbs sampling keeps up to date."""
+    terms = chain.tokens.terms
+    dims = {"terms": chain.n_terms, "topics": n_topics, "tokens": len(terms)}
+    dims["columns"] = 1 + (N_PROPOSALS if inference == "mh" else 0)
+
+    def check(state: Any) -> None:
+        if inference == "gibbs":
+            counts = state.term_topic
+            check_counts(state.tokens[:, 0], terms, counts, counts.sum(axis=0, dtype=np.float64))
+
+    return {"dims": dims, "check": check}
 
 
 def start(chain: SamplerChain, n_topics: int, n_proposals: int, each: Each) -> U16:
