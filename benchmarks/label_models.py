@@ -41,7 +41,7 @@ from bayou.metrics.multilabel import (
     adjust,
     compare_classifiers,
     multilabel_report,
-    paired_test,
+    significance_test,
 )
 
 SPLIT = ("mulan_bibtex", "mulan_delicious", "mulan_enron", "mulan_medical", "mulan_tmc2007_500",
@@ -178,7 +178,7 @@ def show_summary(sets: list[dict[str, Row]]) -> None:
     columns = []
     for j in range(len(SHOWN)):
         mine = [s[best].measures[j] for s in sets]
-        tests = [paired_test(mine, [s[t].measures[j] for s in sets]) for t in others]
+        tests = [significance_test(mine, [s[t].measures[j] for s in sets]) for t in others]
         corrected = [adjust([x.rank_p for x in tests]), adjust([x.t_p for x in tests])]
         columns.append([f"{x.difference:+.4f} ({w:.2g} / {t:.2g})"
                         for x, w, t in zip(tests, *corrected, strict=True)])  # fmt: skip

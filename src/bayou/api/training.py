@@ -91,13 +91,13 @@ class Training:
         """Repeat ``step`` from a state; ``spent`` seconds of the time limit are used already."""
         saver = self._saver if final else checkpoints.Saver()
 
-        def ordered(state: S) -> tuple[S, Info | None]:
+        def step_in_order(state: S) -> tuple[S, Info | None]:
             state, info = step(state)
             return schema.in_c_order(state), info
 
         return loop.run(
             state,
-            ordered,
+            step_in_order,
             callbacks=self._callbacks if final else (),
             after=saver.after,
             stopped=saver.save_on_stop,

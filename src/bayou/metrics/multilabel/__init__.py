@@ -29,7 +29,7 @@ from bayou.metrics.multilabel.significance import (
     PairedTest,
     adjust,
     compare_classifiers,
-    paired_test,
+    significance_test,
 )
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
     "micro_scores",
     "multilabel_report",
     "ndcg_at_k",
-    "paired_test",
+    "significance_test",
     "precision_at_k",
     "propensity_precision_at_k",
     "rank_one_error",
