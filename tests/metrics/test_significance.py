@@ -14,8 +14,8 @@ from bayou.metrics.multilabel import (
     example_scores,
     macro_auc,
     macro_scores,
-    significance_test,
     rank_one_error,
+    significance_test,
 )
 
 RNG = np.random.default_rng(0)

@@ -59,6 +59,7 @@ def test_mixtures_pass_the_sparse_checks_with_as_many_topics_as_they_have_classe
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayou.data.FractionalCountsWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_default_estimators_pass_and_fail_as_named(name):
     estimator = registry.find_class(name)()

@@ -49,9 +49,9 @@ __all__ = [
     "micro_scores",
     "multilabel_report",
     "ndcg_at_k",
-    "significance_test",
     "precision_at_k",
     "propensity_precision_at_k",
     "rank_one_error",
+    "significance_test",
     "subset_accuracy",
 ]
