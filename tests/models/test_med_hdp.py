@@ -13,7 +13,7 @@ from bayou.testing.cases import always_threads, file_bytes, reload, same
 SHORT = {"n_topics": 3, "random_state": 0, "n_threads": 1, "n_sweeps": 12, "n_kept": 4}
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "smooth-hinge"])
 @pytest.mark.parametrize("kind", TARGETS)
 def test_it_learns(kind, loss):
     y = TARGETS[kind]

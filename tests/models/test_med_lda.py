@@ -27,6 +27,7 @@ KINDS = [
     {"word_residual": 1.0},
     {"refit": False},
     {"loss": "logistic", "cost": 8.0},
+    {"loss": "smooth-hinge", "smoothing": 0.4},
 ]
 each_kind = pytest.mark.parametrize("extra", KINDS, ids=str)
 
@@ -98,7 +99,7 @@ def test_several_targets_at_once():
         assert model.score(NUMBERS.counts, Y) > 0.3
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "smooth-hinge"])
 def test_one_against_all_is_a_binary_fit_for_each_class(loss):
     """Each class is a chain of its own under the seed of that member."""
     settings = SHORT | {"loss": loss, "refit": False, "n_kept": 1}
@@ -170,6 +171,16 @@ def test_ordinary_search_for_settings():
     search = GridSearchCV(MedLDAClassifier(**SHORT), {"margin": [4.0, 16.0]}, cv=2)
     search.fit(PAIR.counts, codes(PAIR))
     assert search.best_params_["margin"] in (4.0, 16.0)
+
+
+def test_smoothing_changes_the_topics():
+    """The default is 1 / 16."""
+    fits = [
+        MedLDAClassifier(loss="smooth-hinge", smoothing=s, n_topics=4, n_sweeps=3, n_kept=1, random_state=0)
+        .fit(CLASSES).components_ for s in (None, 0.0625, 1.0)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert (fits[0] != fits[2]).any()
 
 
 @pytest.mark.parametrize(("kind", "n_topics"), [("two", 20), ("three", 40), ("labels", 40)])
@@ -355,7 +366,9 @@ BAD = [
     ({"alpha": -1.0}, "alpha must be positive"),
     ({"alpha": [1.0, 2.0]}, "one for each of 4 topics"),
     ({"beta": 0.0}, "beta must be a positive number"),
-    ({"loss": "squared"}, "loss must be one of 'hinge', 'logistic'"),
+    ({"loss": "squared"}, "loss must be one of 'hinge', 'logistic', 'smooth-hinge'"),
+    ({"smoothing": 0.5}, "smoothing is for loss='smooth-hinge'; got loss='hinge'"),
+    ({"loss": "smooth-hinge", "smoothing": 0.0}, "smoothing must be"),
     ({"cost": 0.0}, "cost must be a positive number"),
     ({"cost": 1e9}, "cost times sample_weight must be at most 1e"),
     ({"margin": 0.0}, "margin must be a positive number"),

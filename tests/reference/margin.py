@@ -12,9 +12,10 @@ from tests.reference import lda
 
 from bayou.inference.lda import documents
 from bayou.inference.margin import setup
-from bayou.inference.margin.loss import loss_by_name
+from bayou.inference.margin.loss import smooth_loss
 
-LOSSES = ("hinge", "insensitive", "logistic")
+LOSSES = ("hinge", "insensitive", "logistic", "smooth-hinge")
+SMOOTHING = 0.3  # of the smooth hinge, other than its default
 
 
 def zbar_of(z, rho, indptr, n_topics):
@@ -33,11 +34,14 @@ def pseudo(loss, c, width, y, aug):
     if loss == "insensitive":
         inverse = 1 / aug[0] + 1 / aug[1]
         return c**2 * inverse, c**2 * ((y - width) / aug[0] + (y + width) / aug[1])
+    if loss == "smooth-hinge":
+        omega = aug[0] / (SMOOTHING * width) ** 2
+        return omega, c * y + omega * width * y
     return aug[0], c * y / 2
 
 
 def log_factor(loss, c, width, y, f, aug):
-    """ln of what a label adds to the joint; of PG(c, 0), which is the same for all f, nothing."""
+    """ln of what a label adds to the joint; of PG(b, 0), which is the same for all f, nothing."""
     if loss == "hinge":
         return -0.5 * math.log(2 * math.pi * aug[0]) - (aug[0] + c * (width - y * f)) ** 2 / (
             2 * aug[0]
@@ -48,6 +52,9 @@ def log_factor(loss, c, width, y, f, aug):
             -0.5 * math.log(2 * math.pi * a) - (a + c * gap) ** 2 / (2 * a)
             for a, gap in zip(aug, (over, under), strict=True)
         )
+    if loss == "smooth-hinge":
+        gap, corner = width - y * f, SMOOTHING * width
+        return -2 * c * corner * math.log(2) - c * gap - aug[0] * (gap / corner) ** 2 / 2
     return -c * math.log(2) + c * y * f / 2 - aug[0] * f**2 / 2
 
 
@@ -57,6 +64,9 @@ def collapsed_factor(loss, c, width, y, f):
         return -2 * c * max(0.0, width - y * f)
     if loss == "insensitive":
         return -2 * c * max(0.0, abs(y - f) - width)
+    if loss == "smooth-hinge":
+        corner = SMOOTHING * width
+        return -2 * c * corner * float(np.logaddexp(0.0, (width - y * f) / corner))
     return -c * math.log1p(math.exp(-y * f))
 
 
@@ -206,6 +216,11 @@ def serial(work, ends, cost=1.0):
         work(0, len(ends) - 1)
 
 
+def chain_loss(name):
+    """The record of a loss, at the smoothing of this file."""
+    return smooth_loss(name, SMOOTHING if name == "smooth-hinge" else None)
+
+
 def chain(corpus, task, *, light=False, exact=True, n_blocks=1, steps=setup.LightSteps()):  # noqa: B008
     """A chain of `bayou.inference.margin.setup` on tokens in the order given."""
     indptr, terms, rho, alpha, beta, n_terms = corpus
@@ -216,7 +231,7 @@ def chain(corpus, task, *, light=False, exact=True, n_blocks=1, steps=setup.Ligh
     return setup.MarginChain(
         tokens=tokens, ids=np.arange(n_docs, dtype=np.uint64), rho=np.asarray(rho, np.float32),
         termptr=termptr, at=at, cuts=np.linspace(0, n_docs, n_blocks + 1).astype(np.int64),
-        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=loss_by_name(loss),
+        y=np.asarray(y, np.float32), cost=np.asarray(cost, np.float32), loss=chain_loss(loss),
         width=float(width), variance=float(variance),
         prior=setup.MarginPrior(np.asarray(alpha), beta), n_terms=n_terms, light=light, exact=exact,
         steps=steps,

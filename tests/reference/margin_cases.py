@@ -32,7 +32,7 @@ def task(seed, loss, n_docs=4, n_tasks=3):
     y = rng.choice([-1.0, 1.0], (n_docs, n_tasks))
     if loss == "insensitive":
         y = rng.normal(size=(n_docs, n_tasks))
-    width = {"hinge": 5.0, "insensitive": 0.3, "logistic": 0.0}[loss]
+    width = {"hinge": 5.0, "insensitive": 0.3, "logistic": 0.0, "smooth-hinge": 2.5}[loss]
     aug = rng.gamma(2.0, 1.0, (n_docs, n_tasks, 2))
     return (loss, cost, width, y, 1.7), aug
 

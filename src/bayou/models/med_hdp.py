@@ -32,7 +32,7 @@ from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.margin import augment, chains, features, first_pass, growing, growth, tilted
 from bayou.inference.margin.growth import TopicGrowth
-from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_by_name
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, smooth_loss
 from bayou.inference.margin.setup import MarginChain, MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 
@@ -157,7 +157,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
         Concentration of the sticks: with a larger value more topics are born.
     max_topics : int
         Largest number of topics at a time.
-    beta, loss, cost, variance, positive_cost
+    beta, loss, cost, smoothing, variance, positive_cost
         As in `MedLDAClassifier`. Weights vary around one level per task.
     margin : float or None
         As in `MedLDAClassifier`. Default: 164 for two classes, otherwise 16.
@@ -192,6 +192,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
     max_topics: int = param(400, ge=1)
     loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, ge=1e-8, le=1e8)
+    smoothing: float | None = param(None, ge=1e-3, le=1e3)
     positive_cost: float | None = param(None, gt=0.0)
 
     algorithm: ClassVar[Chains] = Chains(State, read_classes, init, sweep, results)
@@ -201,11 +202,13 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
         """The parameters of one `fit`, with defaults that depend on the responses."""
         n_topics = max(task.n_tasks, 20) if task.kind == "multi-label" else 20
         width = float(self.margin or (164.0 if task.kind == "binary" else 16.0))
-        return _resolve(self, task, n_topics, loss=loss_by_name(self.loss), width=width)
+        loss = smooth_loss(self.loss, self.smoothing)
+        return _resolve(self, task, n_topics, loss=loss, width=width)
 
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed, alone or together."""
         super().check_params()
+        smooth_loss(self.loss, self.smoothing)
         growth.check_bounds(self.n_topics, self.max_topics)
 
 

@@ -32,7 +32,7 @@ from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.margin import augment, chains, features, gibbs, weights
-from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_by_name
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, smooth_loss
 from bayou.inference.margin.setup import MarginChain, MarginChainState, MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 
@@ -145,15 +145,18 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
         Prior of a document's topics. Default: 20 / K.
     beta : float
         Prior of a topic's terms.
-    loss : {"hinge", "logistic"}
-        Loss of a score on the wrong side of the margin.
+    loss : {"hinge", "logistic", "smooth-hinge"}
+        Loss of a score on the wrong side of the margin. "smooth-hinge" is the hinge loss with a round corner.
     cost : float
         Weight of the loss against the words [c]. Keep ``cost * margin`` at 16 or more: with less, labels are
         too weak to break the symmetry of the topics.
     margin : float or None
-        Distance of a score from the border below which it costs [l]; hinge loss only. Default: 164 for two
-        classes and for one-vs-all, otherwise 16. ``cost``, ``margin`` and ``variance`` are not independent:
-        (c, l, s) is the model (c l, 1, s / l**2).
+        Distance of a score from the border below which it costs [l]; not for the logistic loss. Default: 164
+        for two classes and for one-vs-all, otherwise 16. ``cost``, ``margin`` and ``variance`` are not
+        independent: (c, l, s) is the model (c l, 1, s / l**2), with the same ``smoothing``.
+    smoothing : float or None
+        Width of the corner of "smooth-hinge" in margins, from 0.001 to 1000: its loss is
+        r l log(1 + exp((l - y f) / (r l))). Other losses refuse it. Default: 1 / 16.
     variance : float
         Prior variance of weights [s].
     positive_cost : float or None
@@ -205,6 +208,7 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
     alpha: float | ArrayLike | None = None
     loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, ge=1e-8, le=1e8)
+    smoothing: float | None = param(None, ge=1e-3, le=1e3)
     positive_cost: float | None = param(None, gt=0.0)
     multi_class: str = param("shared", choices=("shared", "one-vs-all"))
     sampler: str = param("auto", choices=SAMPLERS)
@@ -232,7 +236,7 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
         alone, per_class = separate or task.kind == "binary", 1 if task.kind == "multi-label" else 4
         n_topics = 20 if alone else int(np.clip(per_class * task.n_tasks, 40, 400))
         return chain_settings(
-            self, task, self.n_topics or n_topics, 20.0, loss=loss_by_name(self.loss),
+            self, task, self.n_topics or n_topics, 20.0, loss=smooth_loss(self.loss, self.smoothing),
             width=float(self.margin or (164.0 if alone else 16.0)), separate=separate,
             n_chains=task.n_tasks if separate else self.n_chains,
         )  # fmt: skip
@@ -240,6 +244,7 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
     def check_params(self) -> None:
         """Refuse parameters whose values are not allowed, alone or together."""
         super().check_params()
+        smooth_loss(self.loss, self.smoothing)
         if self.multi_class == "one-vs-all" and self.n_chains != 1:
             raise ValueError("one-vs-all has a chain for each class; leave n_chains at 1")
 

@@ -19,6 +19,7 @@ TOY_TASKS = {
     "hinge": ("hinge", np.array([[0.7], [1.2]]), 1.5, np.array([[1.0], [-1.0]]), 1.3),
     "insensitive": ("insensitive", np.array([[0.7], [1.2]]), 0.2, np.array([[0.9], [-1.1]]), 1.3),
     "logistic": ("logistic", np.array([[1.0], [2.0]]), 0.0, np.array([[1.0], [-1.0]]), 4.0),
+    "smooth-hinge": ("smooth-hinge", np.array([[0.7], [1.2]]), 1.5, np.array([[1.0], [-1.0]]), 1.3),
 }
 
 
@@ -145,9 +146,10 @@ def test_blocks_of_single_tokens_are_exact():
     np.testing.assert_array_equal(ends[0].eta, ends[1].eta)
 
 
-def test_a_power_of_two_scales_the_chain_exactly():
+@pytest.mark.parametrize("loss", ["hinge", "smooth-hinge"])
+def test_a_power_of_two_scales_the_chain_exactly(loss):
     """(c, l, s) and (c l, 1, s / l**2) with l = 4: weights a quarter, topics the same, draw for draw."""
-    corpus, (loss, cost, _, y, variance) = case()
+    corpus, (_, cost, _, y, variance) = case()
     ends = []
     for task in ((loss, cost, 4.0, y, variance), (loss, cost * 4.0, 1.0, y, variance / 16.0)):
         chain, state = begin(corpus, task)

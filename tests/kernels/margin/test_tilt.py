@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from tests.reference import lda, margin, margin_cases
+from tests.reference import draws, lda, margin, margin_cases
 
+from bayou.inference.margin.loss import loss_by_name
 from bayou.kernels.margin import response, tilt
 
 each_loss = pytest.mark.parametrize("loss", margin.LOSSES)
@@ -108,13 +109,49 @@ def test_mixtures_give_the_losses_back(c, f):
     assert logistic == pytest.approx(math.exp(margin.collapsed_factor("logistic", c, 0, 1, f)))
 
 
-@pytest.mark.parametrize("loss", ["hinge", "insensitive"])
+@pytest.mark.parametrize("f", [-3.0, -0.4, 0.7, 4.0])
+@pytest.mark.parametrize("c", [0.7, 2.0])
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+def test_the_smooth_hinge_is_a_mixture_over_polya_gamma_variables(c, f, y):
+    """The joint at the mean of PG(b, g x) against Bayes' rule, constants included.
+
+    ln p(l | f) - ln p(l) = -(g x)**2 l / 2 + b ln cosh(g x / 2) for all l. It is the joint over the mixture.
+    """
+    width = 2.0
+    corner = margin.SMOOTHING * width
+    b, tilt_ = 2 * c * corner, (width - y * f) / corner
+    for value in (0.01, 0.5, 3.0):
+        conditional = -0.5 * tilt_**2 * value + b * math.log(math.cosh(tilt_ / 2))
+        joint = margin.log_factor("smooth-hinge", c, width, y, f, (value, 0.0))
+        mixture = margin.collapsed_factor("smooth-hinge", c, width, y, f)
+        assert joint - conditional == pytest.approx(mixture, rel=1e-12)
+    lam = draws.polya_gamma(b, 0.0, 20_000, seed=1, n_terms=100)
+    found = [math.exp(margin.log_factor("smooth-hinge", c, width, y, f, (a, 0.0))) for a in lam]
+    error = np.std(found) / math.sqrt(len(lam))
+    assert np.mean(found) == pytest.approx(math.exp(mixture), abs=5 * error + 1e-12)
+
+
+def test_the_smooth_hinge_lies_between_hinge_and_logistic(monkeypatch):
+    """A narrow corner is the hinge loss. (2c / g, g m) with g = 1 and no margin is the logistic factor."""
+    for f in (-2.0, 0.9, 1.0, 1.2, 3.0):
+        monkeypatch.setattr(margin, "SMOOTHING", 1e-4)
+        hinge = margin.collapsed_factor("hinge", 1.3, 1.0, 1.0, f)
+        assert margin.collapsed_factor("smooth-hinge", 1.3, 1.0, 1.0, f) == pytest.approx(
+            hinge, abs=2 * 1.3 * 1e-4
+        )
+        monkeypatch.setattr(margin, "SMOOTHING", 1e9)  # a corner of 1 around a margin of 1e-9
+        logistic = margin.collapsed_factor("logistic", 2.6, 0.0, 1.0, f)
+        smooth = margin.collapsed_factor("smooth-hinge", 1.3, 1e-9, 1.0, f)
+        assert smooth == pytest.approx(logistic, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "insensitive", "smooth-hinge"])
 def test_scaling_law(loss):
     """(c, l, s) with weights eta is (c l, 1, s / l**2) with eta / l; the tube scales with y."""
     corpus, z = margin_cases.corpus(7)
     (_, cost, width, y, variance), aug = margin_cases.task(7, loss)
     eta = np.random.default_rng(8).normal(size=(3, 4))
-    y_scaled = y if loss == "hinge" else y / width
+    y_scaled = y / width if loss == "insensitive" else y
     small = (loss, cost * width, 1.0, y_scaled, variance / width**2)
     gap = margin.log_joint(corpus, z, eta, aug, (loss, cost, width, y, variance))
     gap -= margin.log_joint(corpus, z, eta / width, aug, small)
@@ -199,14 +236,12 @@ def test_layout_of_averages():
 
 @each_loss
 def test_the_start_is_at_auxiliary_variables_of_one(loss):
+    """Those of the hinge loss for the smooth hinge. For the logistic loss the mean of PG(2, 0), 1 / 2."""
     y, cost = f32([[1.5, -2.0]]), f32([[2.0, 0.0]])
     omega, kappa = np.ones((1, 2), np.float32), np.ones((1, 2), np.float32)
-    code = {"hinge": response.HINGE, "insensitive": response.INSENSITIVE}.get(
-        loss, response.LOGISTIC
-    )
-    response.start_rows(omega, kappa, y, cost, 0, 1, code, 0.5)
-    aug = (0.5, 0.0) if loss == "logistic" else (1.0, 1.0)  # PG(2, 0) has the mean 1 / 2
-    wanted = margin.pseudo(loss, 2.0, 0.5, 1.5, aug)
+    response.start_rows(omega, kappa, y, cost, 0, 1, loss_by_name(loss).code, 0.5)
+    aug = (0.5, 0.0) if loss == "logistic" else (1.0, 1.0)
+    wanted = margin.pseudo("hinge" if loss == "smooth-hinge" else loss, 2.0, 0.5, 1.5, aug)
     np.testing.assert_allclose([omega[0, 0], kappa[0, 0]], wanted)
     assert omega[0, 1] == kappa[0, 1] == 0  # nothing is known
 
@@ -226,7 +261,7 @@ def test_drawn_rows_follow_their_law(loss):
     )
     response.draw_rows(
         omega, kappa, zbar, f32([[eta]]), y, np.full((n, 1), c, np.float32),
-        np.arange(n, dtype=np.uint64), 0, n, code, width, 3, 1,
+        np.arange(n, dtype=np.uint64), 0, n, code, width, 3, 1, 0.0,
     )  # fmt: skip
     c = float(np.float32(c))
     if loss == "hinge":
@@ -252,7 +287,7 @@ def test_logistic_rows_and_documents_without_labels():
     zbar = (at, np.ones(n, np.int32), np.zeros(n, np.uint16), np.ones(n, np.float32))
     response.draw_rows(
         omega, kappa, zbar, f32([[eta]]), y, cost, at.astype(np.uint64), 0, n, response.LOGISTIC,
-        0.0, 3, 1,
+        0.0, 3, 1, 0.0,
     )  # fmt: skip
     assert omega[0, 0] == kappa[0, 0] == 9  # of which nothing is known: left alone
     np.testing.assert_array_equal(kappa[1:], -c / 2)
@@ -260,10 +295,25 @@ def test_logistic_rows_and_documents_without_labels():
     assert omega[1:].mean() == pytest.approx(mean, rel=0.08)
 
 
+@pytest.mark.parametrize(("c", "f", "y"), [(0.4, 0.5, 1.0), (1.3, 3.0, -1.0), (25.0, 0.7, 1.0)])
+def test_smooth_hinge_rows_follow_their_law(c, f, y):
+    """lambda is read back from omega: PG(2c / g, g (m - y f)) by its sum of gammas."""
+    n, width = 4000, 0.8
+    stream, corner = np.array([5], np.uint64), margin.SMOOTHING * width
+    drawn = np.array([
+        response.augment(stream, response.SMOOTH_HINGE, c, width, y, f, margin.SMOOTHING)
+        for _ in range(n)
+    ])  # fmt: skip
+    twin = draws.polya_gamma(2 * c * corner, (width - y * f) / corner, n, seed=2, n_terms=400)
+    assert stats.ks_2samp(drawn[:, 0] * corner**2, twin).pvalue > 1e-3
+    wanted = [margin.pseudo("smooth-hinge", c, width, y, (a * corner**2, 0.0)) for a in drawn[:, 0]]
+    np.testing.assert_allclose(drawn, wanted, rtol=1e-12)
+
+
 def test_a_score_on_the_margin_is_drawn_from_the_limit():
     stream = np.array([5], np.uint64)
     for _ in range(200):
-        omega, kappa = response.augment(stream, response.HINGE, 1.0, 2.0, 1.0, 2.0)
+        omega, kappa = response.augment(stream, response.HINGE, 1.0, 2.0, 1.0, 2.0, 0.0)
         assert 0 < omega <= 1e6
         assert np.isfinite(kappa)
 

@@ -30,7 +30,7 @@ def draw(
     def work(lo: int, hi: int) -> None:
         response.draw_rows(
             state.omega, state.kappa, zbar, state.eta, chain.y, chain.cost, chain.ids, lo, hi,
-            chain.loss.code, chain.width, seed, step,
+            chain.loss.code, chain.width, seed, step, chain.loss.smoothing,
         )  # fmt: skip
 
     each(work, unit_ends(len(chain.ids)), 100.0 * chain.y.shape[1])

@@ -8,9 +8,16 @@ A loss on the discriminant f becomes exp(kappa f - omega f**2 / 2) once an auxil
                     omega = c**2 (1/l + 1/l')         kappa = c**2 ((y - e) / l + (y + e) / l')
     logistic        (1 + exp(-y f))**-c               l ~ PG(c, f)
                     omega = l                         kappa = c y / 2
+    smooth hinge    (1 + exp(g (m - y f)))**(-2c / g) l ~ PG(2c / g, g (m - y f))
+                    omega = g**2 l                    kappa = y (c + omega m)
 
-(m the margin, e the half-width of the tube.) Given those, the weights of a task are normal with precision
-I / s + sum_d omega_d zbar_d zbar_d' and linear term sum_d kappa_d zbar_d.
+(m the margin, e the half-width of the tube, g = 1 / (smoothing m).) The loss of the smooth hinge is
+log(1 + exp(g x)) / g at x = m - y f. For g -> inf it is the hinge loss. With g = 1 and m = 0 the factor is
+the logistic one of cost 2c. l integrates out by the Laplace transform of PG(b, 0):
+exp(-2c loss) = 2**-b exp(-c x) cosh(g x / 2)**-b, b = 2c / g.
+
+Given omega and kappa, the weights of a task are normal with precision I / s + sum_d omega_d zbar_d zbar_d'
+and linear term sum_d kappa_d zbar_d.
 """
 
 import math
@@ -22,7 +29,7 @@ from bayou.kernels.compile import fast_jit, jit
 from bayou.kernels.draw import draw_inverse_gaussian, draw_normal, draw_polya_gamma
 from bayou.kernels.rng import RESPONSE, WEIGHTS, key
 
-HINGE, INSENSITIVE, LOGISTIC = 0, 1, 2
+HINGE, INSENSITIVE, LOGISTIC, SMOOTH_HINGE = 0, 1, 2, 3
 _LEAST, _MOST = 1e-12, 1e6  # of 1 / lambda, which is heavy-tailed
 
 
@@ -34,8 +41,11 @@ def _draw_inverse(stream, c, gap):
 
 
 @jit
-def augment(stream, loss, c, width, y, f):
-    """(omega, kappa) of one task of one document; ``width`` is the margin or the tube's half-width."""
+def augment(stream, loss, c, width, y, f, smoothing):
+    """(omega, kappa) of one task of one document.
+
+    ``width`` is the margin or the tube's half-width. ``smoothing`` matters to the smooth hinge only.
+    """
     if loss == HINGE:
         inverse = _draw_inverse(stream, c, width - y * f)
         return c * c * inverse, c * y * (1.0 + c * width * inverse)
@@ -45,6 +55,10 @@ def augment(stream, loss, c, width, y, f):
         return c * c * (below + above), c * c * ((y - width) * below + (y + width) * above)
     if loss == LOGISTIC:
         return draw_polya_gamma(stream, c, f), 0.5 * c * y
+    if loss == SMOOTH_HINGE:
+        g = 1.0 / (smoothing * width)
+        omega = g * g * draw_polya_gamma(stream, 2.0 * c / g, g * (width - y * f))
+        return omega, y * (c + omega * width)
     raise ValueError("unknown code of a loss")
 
 
@@ -52,9 +66,11 @@ def augment(stream, loss, c, width, y, f):
 def first_guess(loss, c, width, y):
     """(omega, kappa) of one task of one document before anything is known of its score f.
 
-    At lambda = 1, or for Polya-Gamma variables at their mean for f = 0.
+    At lambda = 1 of the hinge loss, also for the smooth hinge; for the logistic loss at the mean for f = 0.
+    Labels must be strong here to break the symmetry of the topics. The mean of lambda for f = 0, omega =
+    c / m instead of c**2, gives the smooth hinge much worse topics.
     """
-    if loss == HINGE:
+    if loss in (HINGE, SMOOTH_HINGE):
         return c * c, c * y * (1.0 + c * width)
     if loss == INSENSITIVE:
         return 2.0 * c * c, 2.0 * c * c * y
@@ -76,7 +92,7 @@ def start_rows(omega, kappa, y, cost, lo, hi, loss, width):
 
 
 @jit
-def draw_rows(omega, kappa, zbar, eta, y, cost, ids, lo, hi, loss, width, seed, sweep):
+def draw_rows(omega, kappa, zbar, eta, y, cost, ids, lo, hi, loss, width, seed, sweep, smoothing):
     """Redraw (omega, kappa) of documents lo .. hi given their discriminants zbar . eta_i.
 
     ``zbar`` = (start, number, topics, values): rows of non-zeros. ``cost`` is c for each document and task,
@@ -91,7 +107,8 @@ def draw_rows(omega, kappa, zbar, eta, y, cost, ids, lo, hi, loss, width, seed, 
                 f = 0.0
                 for j in range(start[d], start[d] + number[d]):
                     f += values[j] * eta[i, topics[j]]
-                o, m = augment(stream, loss, np.float64(cost[d, i]), width, np.float64(y[d, i]), f)
+                c, target = np.float64(cost[d, i]), np.float64(y[d, i])
+                o, m = augment(stream, loss, c, width, target, f, smoothing)
                 omega[d, i] = o
                 kappa[d, i] = m
 
