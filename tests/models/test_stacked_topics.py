@@ -47,13 +47,13 @@ def arrays(upper, lower, tokens, sizes):
 
 def test_draws_follow_ratios_of_the_joint():
     rng = np.random.default_rng(0)
-    tokens, sizes = (np.array([0, 3, 3, 6]), rng.integers(0, 4, 6).astype(np.uint32)), (2, 3, 4)
-    upper = rng.integers(0, 2, 6).astype(np.uint16)
-    lower = rng.integers(0, 3, 6).astype(np.uint16)
+    tokens, sizes = (np.array([0, 2, 2, 14]), rng.integers(0, 4, 14).astype(np.uint32)), (2, 3, 4)
+    upper = rng.integers(0, 2, 14).astype(np.uint16)
+    lower = rng.integers(0, 3, 14).astype(np.uint16)
     mine = upper.copy(), lower.copy()
     term_lower, totals, counts = arrays(*mine, tokens, sizes)
     prior = (ALPHA, MASS, MASS.sum())
-    for sweep in range(4):
+    for sweep in range(8):
         kernels.pair_sweep(*mine, tokens, term_lower, totals, counts, prior, BETA, 7, sweep)
         for d, (a, b) in enumerate(itertools.pairwise(tokens[0])):
             at = int(key(7, STACK_TOKEN, sweep, d))
