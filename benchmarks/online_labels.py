@@ -4,7 +4,7 @@
     python benchmarks/online_labels.py --only curves --data mulan_bibtex
     python benchmarks/online_labels.py --only stacked
     python benchmarks/online_labels.py --only topics                          topics of topics, without labels
-    python benchmarks/online_labels.py --only curves --data arxiv_big --every 0   the largest set, by name only
+    python benchmarks/online_labels.py --only curves --data arxiv_big --every 0   only by name
 
 Data come from the folder in BAYOU_DATA, in the split they are published with; documents without labels are
 left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream

@@ -128,7 +128,8 @@ def _top_errors(true: Any, scores: Any) -> Floats:
     for rows in row_chunks(*true.shape):
         best = largest(dense(given[rows]), 1)
         out[rows] = 1.0 - np.take_along_axis(true[rows].toarray(), best, axis=1)[:, 0]
-    return out[np.diff(true.indptr) > 0]
+    bad: Floats = out[np.diff(true.indptr) > 0]
+    return bad
 
 
 def _label_areas(true: Any, scores: Any) -> Floats:
