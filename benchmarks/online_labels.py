@@ -3,6 +3,8 @@
     python benchmarks/online_labels.py                                        everything
     python benchmarks/online_labels.py --only curves --data mulan_bibtex
     python benchmarks/online_labels.py --only stacked
+    python benchmarks/online_labels.py --only topics                          topics of topics, without labels
+    python benchmarks/online_labels.py --only curves --data arxiv_big --every 0   only by name
 
 Data come from the folder in BAYOU_DATA, in the split they are published with; documents without labels are
 left out of the test part. Training documents come once, in one random order, 256 at a time. Along the stream
@@ -22,18 +24,22 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayou import (
+    LDA,
     Corpus,
     LabeledHDP,
     OnlineDependencyLDA,
     OnlineLabeledHDP,
     OnlineLabeledLDA,
     StackedHDP,
+    StackedTopics,
 )
 from bayou.data import Vectorizer
 from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_auc, micro_auc, rank_one_error
 
 SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurlex57k_19k")
+LARGE = ("arxiv_big",)  # only by name
+COUNTS = ("mulan", "arxiv_big")  # sets that hold counts, not texts
 BLOCK = 256  # documents between two looks
 STRETCHES = 8  # rows of a curve
 
@@ -52,7 +58,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 def split_of(name: str) -> tuple[Corpus, Corpus]:
     """Training documents in random order, and test documents that have labels."""
     words = None
-    if not name.startswith("mulan"):
+    if not name.startswith(COUNTS):
         words = Vectorizer(min_df=5 if "eurlex" in name else 3, stop_words="english")
     train, test = (load_corpus(name, split=part, vectorizer=words) for part in ("train", "test"))
     order = np.random.default_rng(0).permutation(train.n_docs)
@@ -141,21 +147,42 @@ def stacked(name: str, n_chains: int) -> None:
         )
 
 
+def topics(name: str, n_docs: int) -> None:
+    """Held-out perplexity of topics of topics beside plain topics."""
+    corpus = load_corpus(name)
+    order = np.random.default_rng(0).permutation(corpus.n_docs)[: 3 * n_docs // 2]
+    train, test = corpus[order[:n_docs]], corpus[order[n_docs:]]
+    print(f"\n{name}, {train.n_docs:,} + {test.n_docs:,} documents")
+    print("| model | perplexity | topics used | s |\n| --- | ---: | ---: | ---: |")
+    for title, model in {
+        "StackedTopics, 20 over 50": StackedTopics(random_state=0),
+        "LDA, Gibbs, 20": LDA(n_topics=20, inference="gibbs", random_state=0),
+        "LDA, Gibbs, 50": LDA(n_topics=50, inference="gibbs", random_state=0),
+    }.items():
+        begin = time.process_time()
+        model.fit(train)
+        seconds = time.process_time() - begin
+        used = getattr(model, "n_used_", model.n_topics)
+        print(f"| {title} | {model.perplexity(test):.0f} | {used} | {seconds:.1f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("curves", "stacked"))
-    parser.add_argument("--data", choices=SETS)
+    parser.add_argument("--only", choices=("curves", "stacked", "topics"))
+    parser.add_argument("--data", choices=(*SETS, *LARGE))
     parser.add_argument("--model", choices=MODELS, help="curves of one model")
     parser.add_argument("--chains", type=int, default=10)
     parser.add_argument(
         "--every", type=int, default=1, help="score one document in so many; 0: none"
     )
     args = parser.parse_args()
-    if args.only != "stacked":
+    if args.only in (None, "curves"):
         for name in [args.data] if args.data else SETS:
             curves(name, args.every, {args.model: MODELS[args.model]} if args.model else MODELS)
-    if args.only != "curves":
+    if args.only in (None, "stacked"):
         stacked(args.data or "mulan_bibtex", args.chains)
+    if args.only in (None, "topics"):
+        topics("uci_kos", 1000)
 
 
 if __name__ == "__main__":

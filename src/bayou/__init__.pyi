@@ -44,6 +44,7 @@ from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor as Onlin
 from bayou.models.spectral_lda import SpectralLDA as SpectralLDA
 from bayou.models.spectral_leader import SpectralLeader as SpectralLeader
 from bayou.models.stacked_hdp import StackedHDP as StackedHDP
+from bayou.models.stacked_topics import StackedTopics as StackedTopics
 from bayou.models.topic_tracker import TopicTracker as TopicTracker
 from bayou.multilabel.block_chain import BlockClassifierChain as BlockClassifierChain
 from bayou.multilabel.chain_ensemble import BlockChainEnsemble as BlockChainEnsemble

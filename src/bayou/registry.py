@@ -88,6 +88,9 @@ MODELS: dict[str, ModelEntry] = {
     "OnlineHDP": ModelEntry(
         "bayou.models.online_hdp", "topics", "", True, "online_hdp", "Burkhardt17",
         "Hierarchical Dirichlet process from mini-batches: learns the number of topics."),
+    "StackedTopics": ModelEntry(
+        "bayou.models.stacked_topics", "topics", "", False, "online_labels", "Burkhardt18b",
+        "Topics of topics: two stacked hierarchical Dirichlet processes without labels."),
     "SpectralLDA": ModelEntry(
         "bayou.models.spectral_lda", "topics", "", True, "spectral", "Anandkumar14",
         "Latent Dirichlet allocation solved from moments of two and three tokens, without a random start."),

@@ -38,9 +38,16 @@ def sweep(
 
     ``learn``: whether the concentrations of documents [b1], of topics [c1] and of both roots are drawn.
     """
-    indptr, _ = tokens
     g, h = chain.topics, chain.labels
     stacked.stack_sweep(chain.z, tokens, chain.label_topic, chain.topic, g.mass, h.mass, seed, step)
+    return redraw_levels(chain, tokens[0], learn, seed, step)
+
+
+def redraw_levels(
+    chain: StackedChain, indptr: I64, learn: tuple[bool, bool, bool], seed: int, step: int
+) -> StackedChain:
+    """Tables of documents and of topics given the topics of tokens, then roots and concentrations."""
+    g, h = chain.topics, chain.labels
     n_labels, n_topics = chain.label_topic.shape
     of_topics, of_docs = np.zeros(n_topics, np.int64), np.zeros(len(indptr) - 1, np.int64)
     of_labels, per_topic = np.zeros(n_labels, np.int64), np.zeros(n_topics, np.int64)
