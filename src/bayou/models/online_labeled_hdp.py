@@ -4,8 +4,8 @@
 
 The hybrid inference of the HDP [Burkhardt17], with labels [Burkhardt18b]: tokens of a mini-batch are sampled
 under fixed global counts, where tables are summed out and the weight of a label is (n_dy + b1 g_y) phi_vy.
-Then N_vy and the expected tables of the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are blended
-in. The root is g_y = (M_y + b0 / L) / (M + b0).
+Then N_vy and the expected tables of the documents, E[m] = x (psi(x + n) - psi(x)) with x = b1 g_y, are
+blended in. The root is g_y = (M_y + b0 / L) / (M + b0).
 
 [Burkhardt17] Burkhardt, Kramer. Online sparse collapsed hybrid variational-Gibbs algorithm for hierarchical
 Dirichlet process topic models. ECML PKDD 2017.
