@@ -1,6 +1,6 @@
 """Spectral learning against stepwise EM: synthetic streams, real text, speed, and starts for LDA.
 
-Sections (``--only``): synthetic, real, batch, speed, start, drift; all of them by default.
+Sections (``--only``): synthetic, regret, real, reservoir, batch, speed, start, drift; all of them by default.
 """
 
 from __future__ import annotations
@@ -54,18 +54,14 @@ def topics_of(p: float) -> np.ndarray:
     return np.full((3, 3), (1 - p) / 2) + np.eye(3) * (p - (1 - p) / 2)
 
 
-def synthetic_stream(p: float, n: int, shifting: bool, seed: int) -> tuple[np.ndarray, list]:
-    """Three-word documents; shifting, the topics come 15, 35 and 50 times in a row, again and again."""
+def synthetic_stream(p: float, n: int, shifting: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three-word documents and their topics, which come 15, 35 and 50 times in a row if shifting."""
     rng = np.random.default_rng(seed)
     topics = topics_of(p)
-    truths, which = [(WEIGHTS, topics)], np.zeros(n, int)
     drawn = rng.choice(3, n, p=WEIGHTS)
     if shifting:
         drawn = np.searchsorted([15, 50], np.arange(n) % 100, side="right")
-        truths = [(np.eye(3)[k], topics) for k in range(3)]
-        which = drawn
-    counts = np.array([rng.multinomial(3, topics[k]) for k in drawn])
-    return counts, [truths, which]
+    return np.array([rng.multinomial(3, topics[k]) for k in drawn]), drawn
 
 
 def follow(model, counts: np.ndarray, m: int, truth) -> tuple[float, float]:
@@ -118,7 +114,7 @@ def synthetic(runs: int) -> None:
         for p, m, n, shifting in cases:
             out = []
             for run in range(runs):
-                counts, (truths, which) = synthetic_stream(p, n * m, shifting, run)
+                counts, _ = synthetic_stream(p, n * m, shifting, run)
                 truth = (WEIGHTS, topics_of(p))
                 model = make().set_params(random_state=run)
                 if isinstance(model, StepwiseEM):
@@ -127,18 +123,49 @@ def synthetic(runs: int) -> None:
             losses, errors = np.array(out).T
             cells.append(f"{spread(losses)} / {errors.mean():.4f}")
         row(name, *cells)
-    print("\nRegret in fixed coordinates, p=0.7, m=1 (third moments; should grow like log n):\n")
-    table("steps", "spectral")
-    regrets = []
-    for run in range(min(runs, 3)):
-        counts, (truths, which) = synthetic_stream(0.7, 1000, False, run)
-        model = models["spectral, fixed basis"]().set_params(random_state=run)
+
+
+def whitening(truth) -> np.ndarray:
+    """Columns in which the second moment of a mixture is the identity."""
+    weights, topics = truth
+    values, vectors = np.linalg.eigh(topics.T * weights @ topics)
+    return vectors / np.sqrt(values)
+
+
+def regret(runs: int, n: int) -> None:
+    print("\n## Regret (eq. 9) of the published algorithm after t documents, third moments, m=1\n")
+    cases = [(p, shifting) for shifting in (False, True) for p in (0.9, 0.7)]
+    times = [t for t in (10, 30, 100, 300, 1000) if t <= n]
+    kinds = {
+        "terms, Frobenius, eq. 9": ("frobenius", False, "leader"),
+        "whitened, Frobenius, eq. 9": ("frobenius", True, "leader"),
+        "whitened, spectral, eq. 9": ("spectral", True, "leader"),
+        "terms, Frobenius, against the truth": ("frobenius", False, "truth"),
+        "whitened, spectral, against the truth": ("spectral", True, "truth"),
+    }
+    found: dict = {(kind, case): [] for kind in kinds for case in cases}
+    for (p, shifting), run in itertools.product(cases, range(runs)):
+        counts, drawn = synthetic_stream(p, n, shifting, run)
+        # the topics of the documents are fixed: the expected moment of a step is that of its topic
+        truths = [(np.eye(3)[k], topics_of(p)) for k in range(3)]
+        model = SpectralLeader.published(n_topics=3, random_state=run)
         answers = [(np.ones(3) / 3, np.ones((3, 3)) / 3)]
         for c in counts:
             answers.append(mixture_of(model.partial_fit(Corpus.from_matrix(c[None]))))
-        regrets.append(moment_regret(truths, which, answers))
-    for t in (10, 30, 100, 300, 1000):
-        row(t, f"{np.mean([r[t - 1] for r in regrets]):.3f}")
+        for kind, (norm, whitened, against) in kinds.items():
+            basis = whitening((WEIGHTS, topics_of(p))) if whitened else None
+            found[kind, (p, shifting)].append(
+                moment_regret(truths, drawn, answers, norm=norm, basis=basis, hindsight=against)
+            )
+    table(
+        "stream", "coordinates, norm, hindsight", *(f"t={t}" for t in times), "last / last but one"
+    )
+    for p, shifting in cases:
+        for kind in kinds:
+            mean = np.mean(found[kind, (p, shifting)], axis=0)
+            at = [mean[t - 1] for t in times]
+            name = f"{'7.2' if shifting else '7.1'} p={p}"
+            row(name, kind, *(f"{v:.3f}" for v in at), f"{at[-1] / at[-2]:.2f}")
 
 
 # -- real text in the paper's setting --------------------------------------------------------------
@@ -220,6 +247,52 @@ def _follow_real(model, counts: np.ndarray, m: int, star) -> tuple[float, float]
             errors.append(recovery_error(star, theta, squared=False))
         model.partial_fit(batch)
     return float(np.mean(losses)), float(np.mean(errors))
+
+
+def reservoir(names: list[str], runs: int, n: int = 100) -> None:
+    print(
+        f"\n## Reservoir: m = 1,000, R = 10,000, n = {n}; 500 terms, 50 tokens a document, K = 5\n"
+    )
+    print("Average loss of the next batch up to n / average recovery error up to 10, 30 and n\n")
+    table("corpus", "model", f"loss, n={n}", "error, n=10", "n=30", f"n={n}")
+    for name in names:
+        pool = real_pool(name)
+        rng = np.random.default_rng(0)
+        whole = Corpus.from_matrix(cut(pool, np.arange(min(pool.shape[0], 20000)), rng))
+        star = mixture_of(SpectralLeader(n_topics=5, n_polish=0, random_state=0).fit(whole))
+        smooth = float(pool.shape[1])
+        makes = {
+            "published, reservoir": lambda c=smooth: SpectralLeader.published(
+                "reservoir", n_topics=5, smoothing=c
+            ),
+            "fixed basis, no EM": lambda: SpectralLeader(n_polish=0, **LEADER),
+            **{
+                f"stepwise EM {a}": lambda a=a: StepwiseEM(n_topics=5, exponent=a, batch_size=1000)
+                for a in EXPONENTS
+            },
+        }
+        for label, make in makes.items():
+            out = [
+                _follow_batches(make().set_params(random_state=r), pool, n, star, r)
+                for r in range(runs)
+            ]
+            losses, errors = (np.mean(part, axis=0) for part in zip(*out, strict=True))
+            cells = [f"{errors[: k - 1].mean():.5f}" for k in (10, min(30, n), n)]
+            row(f"{name} ({pool.shape[0]:,} documents)", label, f"{losses.mean():.2f}", *cells)
+
+
+def _follow_batches(model, pool: csr_array, n: int, star, run: int) -> tuple[list, list]:
+    """Loss and recovery error before each of the batches of 1,000 documents but the first."""
+    draw, losses, errors = np.random.default_rng(run), [], []
+    for t in range(n):
+        batch = Corpus.from_matrix(cut(pool, draw.integers(0, pool.shape[0], 1000), draw))
+        if t:
+            theta = mixture_of(model)
+            joint = np.log(theta[0]) + batch.counts @ np.log(theta[1].T)
+            losses.append(float(-np.logaddexp.reduce(joint, axis=1).mean()))
+            errors.append(recovery_error(star, theta, squared=False))
+        model.partial_fit(batch)
+    return losses, errors
 
 
 def batch(names: list[str]) -> None:
@@ -371,12 +444,13 @@ def drift() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    sections = ("synthetic", "real", "batch", "speed", "start", "drift")
+    sections = ("synthetic", "regret", "real", "reservoir", "batch", "speed", "start", "drift")
     parser.add_argument("--only", nargs="+", choices=sections, default=sections)
     parser.add_argument(
         "--corpora", nargs="+", default=["uci_kos", "uci_nips", "20news_bow", "arxiv_big"]
     )
     parser.add_argument("--runs", type=int, default=10, help="of the synthetic streams")
+    parser.add_argument("--steps", type=int, default=1000, help="of the streams of regret")
     parser.add_argument("--real-runs", type=int, default=3)
     parser.add_argument("--topics", type=int, default=20, help="of the starts of LDA")
     given = parser.parse_args()
@@ -384,6 +458,10 @@ def main() -> None:
         synthetic(given.runs)
     if "real" in given.only:
         real(given.corpora, given.real_runs)
+    if "regret" in given.only:
+        regret(min(given.runs, 3), given.steps)
+    if "reservoir" in given.only:
+        reservoir(given.corpora, given.real_runs)
     if "batch" in given.only:
         batch(given.corpora)
     if "speed" in given.only:

@@ -86,3 +86,30 @@ def stepwise(counts, share, stats, size, exponent, pseudo, beta):
         stats = (1 - eta) * stats + eta * (resp.T @ batch) / len(batch)
         known, n_docs = known + batch.sum(axis=0), n_docs + len(batch)
     return share, stats
+
+
+def spectral_method(counts, n_topics, seed=0):
+    """Algorithm 1 of the paper on SpectralLeader, line by line: weights and topics, before any clipping.
+
+    Every document has the same weight. Pairs and triples are averages over all positions.
+    """
+    _, second, third = corpus_moments(counts, np.ones(len(counts)))
+    values, vectors = np.linalg.eigh(second)
+    values, vectors = values[::-1][:n_topics], vectors[:, ::-1][:, :n_topics]
+    whiten = vectors / np.sqrt(values)
+    tensor = np.einsum("abc,ai,bj,ck->ijk", third, whiten, whiten, whiten)
+    rng, weights, topics = np.random.default_rng(seed), [], []
+    for _ in range(n_topics):
+        best, size = None, -np.inf
+        for _ in range(20):
+            v = rng.normal(size=n_topics)
+            for _ in range(200):
+                v = np.einsum("ijk,j,k->i", tensor, v / np.linalg.norm(v), v / np.linalg.norm(v))
+            v = v / np.linalg.norm(v)
+            value = np.einsum("ijk,i,j,k->", tensor, v, v, v)
+            if value > size:
+                best, size = v, value
+        weights.append(size**-2.0)
+        topics.append(size * np.linalg.pinv(whiten.T) @ best)
+        tensor = tensor - size * np.einsum("i,j,k->ijk", best, best, best)
+    return np.array(weights), np.array(topics)

@@ -24,7 +24,7 @@ from bayou.api.params import param, settings
 from bayou.api.spectral import MOMENTS, Spectral, add_moments, fit_moments
 from bayou.api.streaming import Stream, Streaming
 from bayou.api.topics import Topics
-from bayou.data.checks import MAX_TOPICS
+from bayou.data.checks import MAX_TOPICS, one_of
 from bayou.inference.lda.arrays import Each
 from bayou.inference.lda.documents import Pairs
 from bayou.inference.spectral import mixture, moment_stream, reservoir, tensor
@@ -152,6 +152,21 @@ class SpectralLeader(Mixture, Spectral, Streaming, Topics, Estimator):
     )
     solver = staticmethod(solve)
     saved: ClassVar[tuple[Saved, ...]] = (MOMENTS,)
+
+    @classmethod
+    def published(cls, mode: str = "history", **settings: Any) -> Self:
+        """The algorithm of [Yu18] without later improvements; ``settings`` change single parameters.
+
+        "history": before each step all documents are whitened again, with equal weights, and the tensor is
+        decomposed by power iteration and deflation. "reservoir": the same on a uniform sample of 10,000.
+        There is no smoothing, no EM, and no document is left out for its terms.
+        """
+        one_of("mode", mode, ("history", "reservoir"))
+        plain: dict[str, Any] = {
+            "mode": mode, "weighting": "documents", "decomposition": "deflation", "smoothing": 0.0,
+            "reservoir": 10_000, "max_share": None, "n_polish": 0,
+        }  # fmt: skip
+        return cls(**{**plain, **settings})
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from documents. Everything learned before is discarded.

@@ -103,9 +103,12 @@ def fit(model: Any, corpus: Corpus, **beside: Any) -> Any:
     return model.fit(corpus, **beside) if y is None else model.fit(corpus, y, **beside)
 
 
-def partial_fit(model: Any, corpus: Corpus) -> Any:
-    """Learn one batch, with a target and the list of classes if the model needs them."""
-    y = target_of(model, corpus)
+def partial_fit(model: Any, corpus: Corpus, y: Any = None) -> Any:
+    """Learn one batch, with a target and the list of classes if the model needs them.
+
+    Default target: `target_of`.
+    """
+    y = target_of(model, corpus) if y is None else y
     if y is None:
         return model.partial_fit(corpus)
     wanted = "classes" in inspect.signature(model.partial_fit).parameters

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 from bayou.data.corpus import Corpus
-from bayou.testing import inputs, parameters, purity, repeats
+from bayou.testing import inputs, parameters, purity, repeats, supervision
 from bayou.testing.cases import Case, small_corpus
 
 Law = Callable[[Case], None]
 
-LAWS: tuple[Law, ...] = (*parameters.LAWS, *purity.LAWS, *inputs.LAWS, *repeats.LAWS)
+LAWS: tuple[Law, ...] = (
+    *parameters.LAWS, *purity.LAWS, *inputs.LAWS, *repeats.LAWS, *supervision.LAWS,
+)  # fmt: skip
 
 
 def laws(model: Any, *, corpus: Corpus | None = None) -> Iterator[tuple[str, Callable[[], None]]]:

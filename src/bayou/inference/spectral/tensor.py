@@ -92,7 +92,7 @@ def decompose(
     if method == "symmetric":
         return _order_parts(_symmetric(product, k, seed), product)
     if method == "deflation":
-        return _order_parts(_deflation(product, k, seed), product)
+        return _deflation(product, k, seed)
     if tensor is None:
         raise ValueError(f"{method!r} needs the tensor itself; use 'symmetric' for {k} topics")
     vectors = _jacobi(tensor) if method == "jacobi" else _jennrich(tensor, product, seed)
@@ -108,8 +108,12 @@ def residual(tensor: F64, parts: TensorParts) -> float:
 
 
 def _order_parts(vectors: F64, product: Product) -> TensorParts:
+    """Components with lambda = T(v, v, v) not negative, the largest first."""
+    return _sort_parts(vectors, np.einsum("ak,ak->k", vectors, product(vectors)))
+
+
+def _sort_parts(vectors: F64, values: F64) -> TensorParts:
     """Components with lambda not negative, the largest first."""
-    values = np.einsum("ak,ak->k", vectors, product(vectors))
     vectors = vectors * np.where(values < 0, -1.0, 1.0)
     order = np.argsort(-np.abs(values), kind="stable")
     return TensorParts(np.abs(values)[order], vectors[:, order])
@@ -135,7 +139,8 @@ def _symmetric(product: Product, k: int, seed: int) -> F64:
     return best
 
 
-def _deflation(product: Product, k: int, seed: int) -> F64:
+def _deflation(product: Product, k: int, seed: int) -> TensorParts:
+    """The robust power method [Anandkumar14]; lambda is the value of the tensor that is left."""
     found = np.zeros((k, 0))
     values = np.zeros(0)
     n_starts = max(10, 2 * k)
@@ -154,7 +159,7 @@ def _deflation(product: Product, k: int, seed: int) -> F64:
                 break
         value = np.einsum("ak,ak->k", best, deflate(best))
         found, values = np.hstack([found, best]), np.append(values, value)
-    return found
+    return _sort_parts(found, values)
 
 
 def _unit(v: F64) -> F64:
