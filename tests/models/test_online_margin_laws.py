@@ -11,8 +11,15 @@ from bayou import (
     OnlineMedHDPRegressor,
     OnlineMedLDAClassifier,
     OnlineMedLDARegressor,
+    load,
 )
-from bayou.inference.margin import online, online_state, online_weights, rounds
+from bayou.inference.margin import (
+    online,
+    online_response,
+    online_state,
+    online_weights,
+    rounds,
+)
 from bayou.inference.margin.examples import examples_of
 from bayou.run.shards import Workers
 
@@ -148,3 +155,80 @@ def test_shared_topics_against_enumeration():
     assert np.allclose(found.counts / copies, counts, atol=0.01)
     assert np.allclose((found.precision - state.precision) / copies, precision, atol=0.01)
     assert np.allclose((found.linear - state.linear) / copies, linear, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+def test_sampled_predictions_are_keyed_by_seed_and_document(kind):
+    y = THREE if kind in CLASSIFIERS else NUMBERS
+    model = kind(n_topics=5, random_state=0, n_threads=1, prediction="sampled").fit(COUNTS, y)
+    score = model.decision_function if kind in CLASSIFIERS else model.predict
+    some = score(COUNTS[10:20])
+    assert np.array_equal(some, score(COUNTS)[10:20])
+    assert np.array_equal(some, score(COUNTS[10:20]))
+    assert not model.resolve().refit
+    assert model.score(COUNTS, y) > (0.8 if kind in CLASSIFIERS else 0.2)
+    model.set_params(prediction="mean")
+    assert not np.array_equal(some, score(COUNTS[10:20]))
+    with pytest.raises(ValueError, match="refit=True needs prediction='mean'"):
+        kind(prediction="sampled", refit=True).fit(COUNTS, y)
+
+
+def test_drawn_weights_have_the_mean_and_covariance_of_the_posterior():
+    state = state_with_weights(settings(), np.random.default_rng(3))
+    draws = np.array([online_response.draw_weights(state, seed) for seed in range(4000)])
+    for i in range(4):
+        spread = np.linalg.inv(state.precision[i])
+        assert np.allclose(draws[:, i].mean(axis=0), state.mean[i], atol=0.08)
+        assert np.allclose(np.cov(draws[:, i].T), spread, atol=0.08)
+    flat = state._replace(precision=state.precision[:0], linear=state.linear[:0])
+    assert np.array_equal(online_response.draw_weights(flat, 1), state.mean)
+
+
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_one_vs_all_is_a_binary_model_per_class(posterior):
+    """The topics and weights of a class are those of a model that knows this class and the rest."""
+    given = {"n_topics": 4, "classifier": posterior, "random_state": 0, "n_threads": 1}
+    whole = OnlineMedLDAClassifier(**given, multi_class="one-vs-all").fit(COUNTS, THREE)
+    variance = whole.resolve().variance
+    for i, name in enumerate(whole.classes_):
+        y = np.where(name == THREE, "yes", "a rest")
+        alone = OnlineMedLDAClassifier(**given, variance=variance, n_passes=2).fit(COUNTS, y)
+        own = slice(4 * i, 4 * (i + 1))
+        assert np.array_equal(whole.state_.mean[i], alone.state_.mean[0])
+        assert np.array_equal(whole.components_[own], alone.components_)
+        assert np.array_equal(whole.weights_[own, i], alone.weights_[:, 0])
+    assert whole.score(COUNTS, THREE) > 0.9
+    assert np.count_nonzero(whole.weights_) <= 12
+
+
+def test_one_vs_all_on_a_stream():
+    """Cut into calls, saved, and with a class that comes late, it is the same model."""
+    model = OnlineMedLDAClassifier(
+        n_topics=4, batch_size=16, random_state=0, n_threads=1, multi_class="one-vs-all"
+    )
+    names = ["ant", "bee", "cow", "dog"]
+    order = np.argsort(THREE == "cow", kind="stable")
+    rows, y = COUNTS[order], THREE[order]
+    n = int((y != "cow").sum()) // 16 * 16
+    early = clone(model).partial_fit(rows, y, classes=names)
+    late = clone(model).partial_fit(rows[:30], y[:30], classes=["ant", "bee", "dog"])
+    late.partial_fit(rows[30:n], y[30:n]).partial_fit(rows[n:], y[n:], classes=["cow"])
+    assert np.array_equal(early.decision_function(rows), late.decision_function(rows))
+    for one, row in zip(early.explain(rows[:3]), early.decision_function(rows[:3]), strict=True):
+        assert np.allclose(one.scores, row, rtol=1e-4, atol=1e-3)
+    assert np.allclose(early.transform(rows).sum(axis=1), 1.0, atol=1e-5)
+    with pytest.raises(ValueError, match="refit needs topics that all tasks share"):
+        clone(model).set_params(refit=True).fit(rows, y)
+    with pytest.raises(ValueError, match="needs topics that all tasks share"):
+        clone(model).set_params(weight_floor="auto").fit(rows, y)
+
+
+def test_one_vs_all_in_a_file(tmp_path):
+    model = OnlineMedLDAClassifier(
+        n_topics=4, batch_size=16, random_state=0, n_threads=1, multi_class="one-vs-all"
+    )
+    whole = clone(model).partial_fit(COUNTS, THREE)
+    half = clone(model).partial_fit(COUNTS[:50], THREE[:50], classes=whole.classes_)
+    half.save(tmp_path / "m.bayou")
+    again = load(tmp_path / "m.bayou").partial_fit(COUNTS[50:], THREE[50:])
+    assert np.array_equal(whole.decision_function(COUNTS), again.decision_function(COUNTS))

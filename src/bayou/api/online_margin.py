@@ -26,6 +26,7 @@ from bayou.run import batches
 from bayou.run.shards import Workers
 
 POSTERIORS = ("averaging", "gibbs")
+PREDICTIONS = ("mean", "sampled")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,6 +49,7 @@ class OnlineMarginParameters:
     decay: float = param(1.0, ge=1e-6, le=1.0)
     weight_floor: float | str | None = param(None, ge=1e-12, choices=("auto",))
     refit: bool | None = None
+    prediction: str = param("mean", choices=PREDICTIONS)
 
 
 class OnlineMargin(StreamingBase):

@@ -122,7 +122,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         dropped topic goes to the others.
     positive_cost : float or None
         As in `OnlineMedLDAClassifier`, but the default is always 1 with "averaging".
-    beta, cost, margin, variance, weight_floor, tf, idf, n_passes, n_rounds
+    beta, cost, margin, variance, weight_floor, prediction, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDAClassifier`.
     n_sweeps : int or None
         Sweeps per round. Default: 2. A topic that is born in the last sweep stays unless it is small.
@@ -171,7 +171,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": 20, "alpha": 5.0, "gamma": 1.0, "beta": 0.5,
             "min_tokens": 1.0, "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1,
-            "weight_floor": None, "refit": False,
+            "weight_floor": None, "refit": False, "prediction": "sampled",
         }  # fmt: skip
         own = {
             "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -205,7 +205,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         table = _LABELS if several else _CLASSES
         defaults = online_settings.select_defaults(table, posterior, self.weight_floor)
         defaults = defaults._replace(n_topics=n_topics)
-        refit = several if self.refit is None else bool(self.refit)
+        refit = online_settings.resolve_refit(self, several)
         task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
         growth = online_settings.resolve_growth(self, defaults)
         begun = len(self.state_.topic) if hasattr(self, "state_") else None
@@ -242,7 +242,7 @@ class OnlineMedHDPRegressor(  # type: ignore[override]
         As in `OnlineMedHDPClassifier`.
     refit : bool or None
         Whether predictions use weights of a second stage, as in `OnlineMedLDARegressor`. Default: True.
-    cost, epsilon, variance, weight_floor, batch_size, beta, tf, idf, n_passes, n_rounds
+    cost, epsilon, variance, weight_floor, prediction, batch_size, beta, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDARegressor`.
     n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedHDPClassifier`.
@@ -289,7 +289,7 @@ class OnlineMedHDPRegressor(  # type: ignore[override]
         """The parameters of one run."""
         defaults = online_settings.select_defaults(_NUMBERS, self.regressor, self.weight_floor)
         defaults = defaults._replace(n_topics=min(10, self.max_topics))
-        refit = self.refit is None or bool(self.refit)
+        refit = online_settings.resolve_refit(self, True)
         task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
         growth = online_settings.resolve_growth(self, defaults)
         begun = len(self.state_.topic) if hasattr(self, "state_") else None

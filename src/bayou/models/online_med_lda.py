@@ -30,8 +30,15 @@ from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topics import Topics
 from bayou.data.checks import one_of
-from bayou.inference.lda.arrays import Each
-from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
+from bayou.inference.lda.arrays import F64, Each
+from bayou.inference.margin import (
+    one_vs_all,
+    online,
+    online_response,
+    online_settings,
+    online_state,
+    rounds,
+)
 from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.loss import HINGE
 from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
@@ -60,7 +67,14 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     state, batch = online.read_labels(state, examples, p, seed)
     run = OnlineRun(batch, p, seed, each)
     state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
-    chain = rounds.begin(state, run)
+    sampled = one_vs_all.sample(sample, state, run) if p.separate else sample(state, run)
+    state, counts = sampled
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+
+
+def sample(state: State, run: OnlineRun) -> tuple[State, F64]:
+    """q(w) after the rounds over a mini-batch, and the counts of its tokens."""
+    p, chain = run.p, rounds.begin(state, run)
     for n in range(p.n_rounds):
         chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
         for j in range(p.n_sweeps):
@@ -70,8 +84,7 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
             chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
         chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
-    state, counts = rounds.posterior(chain)
-    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+    return rounds.posterior(chain)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,10 +115,14 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     variance : float or None
         Prior variance of a weight [sigma^2]. Default: 20 or 0.001. With shared topics and "gibbs", cost x
         variance / margin must not be small: at the published 1 / 164, weights freeze before topics settle.
+        With "one-vs-all" and "gibbs" the default is 1.
     positive_cost : float or None
         Factor on the cost of labels that a document has. Default: 1. For several labels per document, the
         default is 3 with "averaging" and a second stage. With "gibbs" it is the ratio of documents without
         the label to documents with it, from 1 to 8.
+    multi_class : {"shared", "one-vs-all"}
+        Whether all tasks share `n_topics` topics, or each task has `n_topics` topics of its own, as the
+        published experiments have. "one-vs-all" takes as many times as long.
     weight_floor : float, "auto" or None
         Lower bound on b = cost x distance to the margin, for "gibbs". A document has weight 1 / b in the
         update of the weights. None is the max-margin posterior. A floor departs from it. From four times cost
@@ -117,6 +134,11 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         of each document by its words alone, before it is learned. Several labels are then assigned above the
         threshold with the best micro-F1 so far, and probabilities need no further calibration. Default: only
         for several labels per document.
+    prediction : {"mean", "sampled"}
+        "mean": average topics by CVB0 under the mean topics, and mean weights. "sampled": as published, one
+        draw of the topics, average topics of ten sweeps of Gibbs sampling after ten others, and with "gibbs"
+        one draw of the weights. Draws are keyed by the seed and a document's words: the same call gives the
+        same result. `transform` and `explain` use means.
     tf : {"log", "none", "binary"}
         Damping of counts.
     idf : bool
@@ -163,6 +185,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     classifier: str | None = param(None, choices=POSTERIORS)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
+    multi_class: str = param("shared", choices=("shared", "one-vs-all"))
 
     algorithm: ClassVar[Stream] = Stream(
         State, Examples, update, move_terms=online_state.move_terms, later=online_margin.later_passes
@@ -171,13 +194,13 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
 
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
-        """The settings of [Shi17] without later improvements; ``settings`` are exceptions."""
+        """The settings of [Shi17] for classes without later improvements; ``settings`` are exceptions."""
         one_of("classifier", classifier, POSTERIORS)
         n_topics = int(settings.get("n_topics", 40))
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": n_topics, "alpha": 1.0 / n_topics, "beta": 0.45,
             "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1, "weight_floor": None,
-            "refit": False,
+            "refit": False, "prediction": "sampled", "multi_class": "one-vs-all",
         }  # fmt: skip
         own = {
             "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -235,17 +258,26 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         defaults = defaults._replace(n_topics=n_topics)
         if several and posterior == "gibbs":
             defaults = defaults._replace(alpha=_ALPHA_OF_LABELS)
-        refit = several if self.refit is None else bool(self.refit)
+        separate = self.multi_class == "one-vs-all"
+        if separate and posterior == "gibbs":
+            defaults = defaults._replace(variance=1.0)
+        refit = online_settings.resolve_refit(self, several and not separate)
+        if refit and separate:
+            raise ValueError("refit needs topics that all tasks share; leave it at None")
         task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
         begun = self.n_topics is None and hasattr(self, "state_")
-        p = online_settings.resolve(self, task, defaults, len(self.state_.topic) if begun else None)
+        size = self.state_.mean.shape[1] if begun else None
+        p = online_settings.resolve(self, task, defaults, size)._replace(separate=separate)
+        if p.separate and p.shared:
+            raise ValueError("weight_floor of ridge regressions needs topics that all tasks share")
         factor = online_settings.positive_factor(
             self.positive_cost, p, multi_label=several, refit_factor=_POSITIVE
         )
         return p._replace(positive=factor)
 
     def _default_topics(self) -> int:
-        if not hasattr(self, "_classes") or stream_classes.kind_of(self) == "binary":
+        alone = self.multi_class == "one-vs-all"
+        if alone or not hasattr(self, "_classes") or stream_classes.kind_of(self) == "binary":
             return 20
         return int(np.clip((1 if self.multi_label_ else 2) * len(self._classes), 40, 400))
 

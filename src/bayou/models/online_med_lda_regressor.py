@@ -98,6 +98,8 @@ class OnlineMedLDARegressor(  # type: ignore[override]
     refit : bool or None
         Whether predictions use weights of a second stage: a ridge regression along the stream on the topics
         of each document by its words alone, before it is learned. Default: True.
+    prediction : {"mean", "sampled"}
+        As in `OnlineMedLDAClassifier`. Default of `refit` with "sampled": False.
     beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
@@ -149,7 +151,7 @@ class OnlineMedLDARegressor(  # type: ignore[override]
 
     def resolve(self) -> Settings:
         """The parameters of one run."""
-        refit = self.refit is None or bool(self.refit)
+        refit = online_settings.resolve_refit(self, True)
         task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
         begun = self.n_topics is None and hasattr(self, "state_")
         n_topics = len(self.state_.topic) if begun else None

@@ -15,8 +15,9 @@ import numpy as np
 
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I64, Each
+from bayou.inference.lda.documents import Pairs
 from bayou.inference.margin import batch as online_batch
-from bayou.inference.margin import online_refit
+from bayou.inference.margin import one_vs_all, online_refit
 from bayou.inference.margin.batch import MarginBatch
 from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.online_state import (
@@ -47,7 +48,7 @@ def fade(
         raw *= np.float32(scale)
         scale = 1.0
     moments = state.moments * np.array([[left], [1.0], [left]])
-    alone = np.eye(len(state.topic)) / p.variance
+    alone = np.eye(state.mean.shape[1]) / p.variance
     precision, linear = left * state.precision + (1.0 - left) * alone, state.linear * left
     mean = solve_means(precision, linear, each) if p.gibbs else state.mean * left
     if p.fresh:  # later passes teach the second stage nothing that could replace what decays
@@ -137,11 +138,18 @@ def score_batch(state: OnlineMarginState, examples: Examples, run: OnlineRun) ->
         lesson = online_refit.RefitBatch(zbar, truth, examples.costs[use] / p.cost)
         state = online_refit.learn(state, lesson, found, p, each)
         return _append_scores(state, found[kept[use]], truth[kept[use]])
-    found = np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean)
+    found = score_rows(zbar, state, p)
     if p.loss.classifies:  # a sign counts as often as the document and its label weigh
         return _append_scores(state, found, truth * (batch.cost * batch.dear)[use] / p.cost)
     centre, deviation = target_scale(state)
     return _append_scores(state, found * deviation + centre, truth)
+
+
+def score_rows(zbar: F32, state: OnlineMarginState, p: OnlineMarginSettings) -> F64:
+    """Scores (documents x tasks) from average topics, row by row."""
+    if p.separate:
+        return one_vs_all.score(zbar, state.mean)
+    return np.asarray(np.einsum("dk,ik->di", zbar.astype(np.float64), state.mean), np.float64)
 
 
 def _new_features(state: OnlineMarginState, use: I64, run: OnlineRun) -> F32:
@@ -153,8 +161,18 @@ def _new_features(state: OnlineMarginState, use: I64, run: OnlineRun) -> F32:
         own, places = np.unique(pairs.terms, return_inverse=True)
         pairs, terms = pairs._replace(terms=places.astype(np.int32)), terms[own]
         weight = weight[own]
-    rows = online_batch.mean_rows(topic_posterior(state, p), terms, each)
-    return online_batch.averages(rows, document_prior(state, p), weight, pairs, each)
+    return batch_features(state, p, terms, weight, pairs, each)
+
+
+def batch_features(
+    state: OnlineMarginState, p: OnlineMarginSettings, terms: I64, weight: F32, pairs: Pairs, each: Each
+) -> F32:  # fmt: skip
+    """zbar of documents by their words, those of all tasks side by side if each has its own topics."""
+    found = []
+    for part in one_vs_all.parts(state, p):
+        rows = online_batch.mean_rows(topic_posterior(part, p), terms, each)
+        found.append(online_batch.averages(rows, document_prior(part, p), weight, pairs, each))
+    return found[0] if len(found) == 1 else np.hstack(found)
 
 
 def _append_scores(state: OnlineMarginState, found: F64, truth: F64) -> OnlineMarginState:

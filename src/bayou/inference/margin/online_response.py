@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayou.inference.lda import documents
+from bayou.inference.lda import documents, sampled_fold_in
 from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, Each, topic_totals
-from bayou.inference.margin import batch, calibration, online_refit
+from bayou.inference.lda.documents import Pairs
+from bayou.inference.margin import batch, calibration, one_vs_all, online_refit
+from bayou.inference.margin.online import batch_features
 from bayou.inference.margin.online_state import (
     N_SCORED,
     OnlineMarginSettings,
@@ -22,6 +24,8 @@ from bayou.inference.margin.online_state import (
     term_weight,
     topic_posterior,
 )
+from bayou.kernels.draw import draw_normal
+from bayou.kernels.rng import WEIGHTS, key
 from bayou.results.posterior import Posterior
 from bayou.results.response import Response
 
@@ -38,10 +42,13 @@ def posterior(
     # n_k is summed anew: along a stream n_k and the single-precision n_vk round differently
     totals = state.scale * topic_totals(state.raw)
     known = topic_posterior(state, p)._replace(topic=totals)
-    every = np.arange(len(state.raw), dtype=np.int64)
+    every, n_topics = np.arange(len(state.raw), dtype=np.int64), _shown_topics(state, p)
+    rows, alpha = batch.mean_rows(known, every, each), document_prior(state, p)
+    if p.separate:
+        alpha = np.tile(alpha, n_topics // len(alpha))
     return Posterior(
-        rows=batch.mean_rows(known, every, each), alpha=document_prior(state, p), beta=p.beta,
-        topic_tokens=totals, scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+        rows=np.ascontiguousarray(rows[:, :n_topics]), alpha=alpha, beta=p.beta,
+        topic_tokens=totals[:n_topics], scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
         vocabulary=vocabulary,
     )  # fmt: skip
 
@@ -52,10 +59,44 @@ def document_features(
     """Average topics of documents, computed from the rows of their own terms only."""
     terms, places = np.unique(counts.indices, return_inverse=True)
     damped = lda_features.damp_counts(counts, p.tf)
+    if p.draw_seed is not None:
+        found = _draw_features(state, p, documents.pairs_of(damped), each)
+        return found[:, : _shown_topics(state, p)]
     pairs = documents.pairs_of(damped)._replace(terms=places.astype(np.int32))
-    rows = batch.mean_rows(topic_posterior(state, p), terms.astype(np.int64), each)
     weight = term_weight(state.mass, state.seen_in[terms], p.idf)
-    return batch.averages(rows, document_prior(state, p), weight, pairs, each)
+    found = batch_features(state, p, terms.astype(np.int64), weight, pairs, each)
+    return found[:, : _shown_topics(state, p)]
+
+
+def _draw_features(
+    state: OnlineMarginState, p: OnlineMarginSettings, pairs: Pairs, each: Each
+) -> F32:
+    """Average topics of documents from a draw of the topics and of z, as the papers predict."""
+    seed, weight = int(p.draw_seed or 0), term_weight(state.mass, state.seen_in, p.idf)
+    found = []
+    for part in one_vs_all.parts(state, p):
+        rows = sampled_fold_in.draw_rows(part.raw * np.float32(part.scale), p.beta, seed, each)
+        prior = document_prior(part, p)
+        found.append(sampled_fold_in.draw_zbar(rows, prior, weight, pairs, seed, each))
+    return found[0] if len(found) == 1 else np.hstack(found)
+
+
+def draw_weights(state: OnlineMarginState, seed: int) -> F64:
+    """w_i ~ N(mu_i, P_i^-1) of every task; "averaging" predicts by the mean [Shi17]."""
+    out = state.mean.copy()
+    for i in range(len(out) if len(state.precision) else 0):
+        stream, noise = np.empty(1, np.uint64), np.empty(out.shape[1])
+        stream[0] = np.uint64(key(seed, WEIGHTS, 0, i))
+        for k in range(len(noise)):
+            noise[k] = draw_normal(stream)
+        root = np.linalg.cholesky(state.precision[min(i, len(state.precision) - 1)])
+        out[i] += np.linalg.solve(root.T, noise)
+    return out
+
+
+def _shown_topics(state: OnlineMarginState, p: OnlineMarginSettings) -> int:
+    """Number of topics that predictions use: with "one-vs-all" not those of a class to come."""
+    return len(state.topic) - (len(p.alpha) if p.separate else 0)
 
 
 def class_rule(
@@ -64,14 +105,18 @@ def class_rule(
     """Weights of topics for classes or labels, without calibration of probabilities."""
     n = len(state.mean) - 1  # the last task is that of a class to come
     refit = len(state.bend) > 0
-    weights, intercept = (state.refitted if refit else state.mean), 0.0
+    means = state.mean if p.draw_seed is None else draw_weights(state, p.draw_seed)
+    weights, intercept = (state.refitted if refit else means[:n]), 0.0
+    if p.separate:
+        weights = one_vs_all.stack_weights(weights)
     if refit and kind == "multi-label":
         level = online_refit.threshold(state.curve)
         intercept = float(np.log1p(-level) - np.log(level))
     return _response(
         state, p, kind=kind, classes=classes, weights=np.ascontiguousarray(weights[:n].T),
         intercept=np.full(n, intercept), noise=np.zeros(n),
-        covariance=np.zeros((0, len(state.topic), len(state.topic))),
+        covariance=np.zeros((0, weights.shape[1], weights.shape[1])),
+        n_members=n if p.separate else 1,
     )  # fmt: skip
 
 
@@ -98,8 +143,10 @@ def target_response(state: OnlineMarginState, p: OnlineMarginSettings, each: Eac
         weights, intercept = online_refit.weights(state, p, each), np.zeros(n)
         covariance = online_refit.covariance(state, noise)
     else:
-        scale = deviation * slope
-        weights, intercept = state.mean * scale[:, None], centre * slope + offset
+        scale, means = deviation * slope, state.mean
+        if p.draw_seed is not None:
+            means = draw_weights(state, p.draw_seed)
+        weights, intercept = means * scale[:, None], centre * slope + offset
         covariance = weight_covariance(state, scale)
     return _response(
         state, p, kind="regression", classes=np.arange(n), weights=np.ascontiguousarray(weights.T),
@@ -109,7 +156,7 @@ def target_response(state: OnlineMarginState, p: OnlineMarginSettings, each: Eac
 
 def _response(state: OnlineMarginState, p: OnlineMarginSettings, **own: Any) -> Response:
     """A response without chains, draws and word weights."""
-    n, k = len(own["intercept"]), len(state.topic)
+    n, k = len(own["intercept"]), len(own["weights"])
     return Response(
         **own, term_weight=term_weight(state.mass, state.seen_in, p.idf), slope=np.ones(n),
         offset=np.zeros(n), share=1.0, draws=np.zeros((0, k, n), np.float32), centre=np.zeros(k),

@@ -42,6 +42,17 @@ class OnlineTask(NamedTuple):
     refit: bool
 
 
+def resolve_refit(model: Any, default: bool) -> bool:
+    """Whether a second stage is learned; none by default if predictions draw the first stage's weights."""
+    if model.prediction == "mean":
+        return default if model.refit is None else bool(model.refit)
+    if model.refit:
+        raise ValueError(
+            "refit=True needs prediction='mean': its weights have no posterior to draw from"
+        )
+    return False
+
+
 def choose_posterior(model: Any, n_tasks: int, n_topics: int) -> str:
     """The posterior of a classifier's weights: as given, as the stream began, or by the number of entries."""
     if model.classifier is not None:
@@ -90,6 +101,7 @@ def resolve(
         n_rounds=int(p.n_rounds), n_sweeps=int(p.n_sweeps), burn_in=int(model.burn_in),
         ghosts=float(model.ghost_factor), decay=float(model.decay), tf=model.tf, idf=bool(model.idf),
         refit=task.refit, cost=float(p.cost), batch_size=int(p.batch_size),
+        draw_seed=int(getattr(model, "seed_", 0)) if model.prediction == "sampled" else None,
     )  # fmt: skip
 
 

@@ -47,6 +47,10 @@ class OnlineMarginSettings(NamedTuple):
     fresh: bool = True  # whether the documents are new: the second stage learns from no others
     cost: float = 1.0  # of a document of weight one [c]
     batch_size: int = 64
+    draw_seed: int | None = (
+        None  # of topics and weights that predictions draw; None: by their means
+    )
+    separate: bool = False  # whether each task has topics of its own, `len(alpha)` of them
 
     @property
     def phase(self) -> str:
@@ -65,10 +69,11 @@ class OnlineMarginState(NamedTuple):
     raw: Annotated[F32 | F64, Array("terms", "topics")]
     scale: Annotated[float, Number(gt=0.0)]
     topic: Annotated[F64, Array("topics")]  # sum over terms of Delta - beta
-    mean: Annotated[F64, Array("tasks", "topics", ge=None)]  # [mu]
+    # weights have a column per topic; of "one-vs-all", per topic of one task
+    mean: Annotated[F64, Array("tasks", "weights", ge=None)]  # [mu]
     # precisions: none, one for all tasks, or one per task
-    precision: Annotated[F64, Array("matrices", "topics", "topics", ge=None)]
-    linear: Annotated[F64, Array((0, "tasks"), "topics", ge=None)]  # P mu; no rows unless "gibbs"
+    precision: Annotated[F64, Array("matrices", "weights", "weights", ge=None)]
+    linear: Annotated[F64, Array((0, "tasks"), "weights", ge=None)]  # P mu; no rows unless "gibbs"
     told: int  # documents with a response
     yes: Annotated[F64, Array("tasks")]  # documents with the label
     # number, mean and squared deviations of targets; no columns for classes
@@ -94,7 +99,8 @@ class OnlineMarginState(NamedTuple):
 
 def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginState:
     """The prior: no document seen."""
-    n_topics = len(p.alpha)
+    size = len(p.alpha)
+    n_topics = size * n_tasks if p.separate else size
     n_matrices = (1 if p.shared else n_tasks) if p.gibbs else 0
     n_targets = 0 if p.loss.classifies else n_tasks
     n_born = 0 if p.growth is None else n_topics
@@ -103,9 +109,9 @@ def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginSta
     return OnlineMarginState(
         step=0, n_seen=0, mass=0.0, seen_in=np.zeros(n_terms),
         raw=np.zeros((n_terms, n_topics), np.float32), scale=1.0, topic=np.zeros(n_topics),
-        mean=np.zeros((n_tasks, n_topics)),
-        precision=np.tile(np.eye(n_topics) / p.variance, (n_matrices, 1, 1)),
-        linear=np.zeros((n_tasks if p.gibbs else 0, n_topics)),
+        mean=np.zeros((n_tasks, size)),
+        precision=np.tile(np.eye(size) / p.variance, (n_matrices, 1, 1)),
+        linear=np.zeros((n_tasks if p.gibbs else 0, size)),
         told=0, yes=np.zeros(n_tasks), moments=np.zeros((3, n_targets)),
         scores=np.zeros((N_SCORED, n_tasks)), truths=np.full((N_SCORED, n_tasks), np.nan),
         n_scored=0, tables=np.ones(n_born), ids=np.arange(n_born), n_born=n_born,
@@ -144,6 +150,9 @@ def target_scale(state: OnlineMarginState) -> tuple[F64, F64]:
 def regroup(state: OnlineMarginState, source: NDArray[np.intp], sign: F64) -> OnlineMarginState:
     """Tasks made of earlier ones: task i was task ``source[i]``, times ``sign[i]``."""
     swapped = sign < 0.0
+    if state.mean.shape[1] != len(state.topic):  # "one-vs-all": at least two tasks
+        columns = (source[:, None] * state.mean.shape[1] + np.arange(state.mean.shape[1])).ravel()
+        state = state._replace(raw=state.raw[:, columns].copy(), topic=state.topic[columns])
     return state._replace(
         mean=state.mean[source] * sign[:, None],
         linear=state.linear[source] * sign[:, None] if len(state.linear) else state.linear,
@@ -172,18 +181,20 @@ def check_state(state: OnlineMarginState, p: OnlineMarginSettings) -> None:
     """Refuse parameters that a state was not made for."""
     n_matrices = (1 if p.shared else len(state.mean)) if p.gibbs else 0
     same = len(state.precision) == n_matrices and bool(len(state.bend)) == p.refit
-    same &= len(state.topic) == len(p.alpha) and bool(state.tables.size) == bool(p.growth)
+    n_topics = len(p.alpha) * (len(state.mean) if p.separate else 1)
+    same &= len(state.topic) == n_topics and bool(state.tables.size) == bool(p.growth)
+    same &= state.mean.shape[1] == len(p.alpha)
     if not same:
         raise ValueError(
-            "n_topics, refit, the posterior and what its precision depends on (weight_floor, cost, "
-            "margin) cannot change within a stream; begin another model"
+            "n_topics, multi_class, refit, the posterior and what its precision depends on (weight_floor, "
+            "cost, margin) cannot change within a stream; begin another model"
         )
 
 
 def check_arrays(state: OnlineMarginState, pending: Examples, p: OnlineMarginSettings) -> None:
     """Refuse arrays of a file that are valid one by one but do not fit each other or the parameters."""
     check_state(state, p)
-    n_tasks, n_topics = state.mean.shape
+    n_tasks, n_topics = len(state.mean), len(state.topic)
     n_targets, n_grams = state.moments.shape[1], len(state.gram)
     right = n_tasks > 0 and n_topics > 0 and n_targets == (0 if p.loss.classifies else n_tasks)
     right &= len(state.linear) == (n_tasks if len(state.precision) else 0)
