@@ -45,10 +45,10 @@ def finish(started, code=0):
 
 @pytest.mark.parametrize("task", list(TASKS))
 def test_from_a_file_to_answers(process, invoke, animals, tmp_path, task):
-    """Classes are learned in processes of their own; each process imports everything again."""
+    """A classifier is fitted and applied in two processes; each of them imports everything again."""
 
     def run(*words):
-        if task == "class":
+        if task == "class" and words[0] in ("fit", "predict"):
             return finish(process(*words))
         done = invoke(*words)
         return done.stdout, done.stderr

@@ -57,7 +57,7 @@ class OnlineMargin(StreamingBase):
 
     @property
     def posterior_(self) -> Posterior:
-        """The topics as they are now, with what the pending documents teach."""
+        """The current topics, after learning from the pending documents."""
         with Workers(1) as workers:
             return online_response.posterior(
                 self._current(), self.resolve(), self._names, workers.each
@@ -158,7 +158,7 @@ def _begin(model: Any, y: NDArray[Any]) -> None:
 
 
 def _fit(model: Any, corpus: Corpus, y: NDArray[Any], weights: NDArray[Any]) -> None:
-    """All documents, each pass in its own keyed order. Documents without a response teach topics too."""
+    """All documents, each pass in its own keyed order. Documents without a response also train the topics."""
     _begin(model, y)
     p, n, seed = model.resolve(), corpus.n_docs, model.seed_
     order = lru_cache(maxsize=1)(lambda i: batches.order(seed, n, i))

@@ -58,7 +58,7 @@ class Stream(NamedTuple):
     omit_empty: bool = False  # whether a file without pending documents has no arrays for them
     chunk: int | None = None  # documents between two calls of the callbacks; None: `batches.CHUNK`
     check: Callable[[Any], None] | None = (
-        None  # refuses a state of a file for what no schema can say
+        None  # refuses a state of a file for reasons that no schema can express
     )
     posterior: Any = None  # a function that gives the result of a state, for mixins that show it
     batched: bool = True  # whether documents are learned in mini-batches; sums take any number

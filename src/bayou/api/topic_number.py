@@ -20,7 +20,7 @@ from bayou.run import checkpoint
 
 
 class NumberOfTopics(Protocol):
-    """What a model knows about the number of its topics."""
+    """Results about the number of topics."""
 
     @property
     def n_large(self) -> int:
@@ -47,7 +47,7 @@ class TopicNumber(EstimatorBase):
 
         @property
         def topic_number_(self) -> NumberOfTopics:
-            """What the model knows about the number of its topics."""
+            """Results about the number of topics."""
 
     @property
     def n_topics_(self) -> int:

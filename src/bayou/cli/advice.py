@@ -47,7 +47,7 @@ class Blanks:
         """Print how many there were, if any."""
         if self.n_empty:
             verb = "documents are" if self.n_empty > 1 else "document is"
-            messages.info(f"{self.n_empty:,} {verb} empty and taught the model nothing")
+            messages.info(f"{self.n_empty:,} {verb} empty and had no effect on the model")
 
 
 def on_labels(names: Sequence[str] | None, separator: str | None, messages: Messages) -> None:

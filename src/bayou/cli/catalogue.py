@@ -97,7 +97,7 @@ def class_name(name: str) -> str:
 
 
 def entry(name: str) -> ModelEntry:
-    """What the registry says about a model."""
+    """The entry of a model in the registry."""
     return MODELS[class_name(name)]
 
 

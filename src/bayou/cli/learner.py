@@ -175,7 +175,7 @@ class Learner:
         return sorted({label for row in rows for label in row} - known, key=str)
 
     def check_updatable(self, path: Path) -> None:
-        """Refuse a model that cannot go on learning."""
+        """Refuse a model that cannot be updated."""
         if self.is_tracker:
             raise typer.BadParameter(
                 f"{path} is a tracker, which learns slices of time; continue it with `bayou track FILE "

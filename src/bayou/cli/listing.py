@@ -169,7 +169,7 @@ def _print_lines(topics: list[Topic]) -> None:
 
 
 def _print_wrapped(head: str, words: Iterable[str]) -> None:
-    """Print a line; on a terminal the words are wrapped and indented behind the head."""
+    """Print a line; on a terminal the words are wrapped, with a hanging indent."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     body = " ".join(words)
     if width > len(head) + 20:

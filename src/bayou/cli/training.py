@@ -53,7 +53,7 @@ class Job(NamedTuple):
 def checkpoint_for(
     kind: Any, wanted: Checkpoints, out: Path, messages: Messages
 ) -> Checkpoint | None:
-    """Where this training is kept, if its model can be: in the folder, else beside the model."""
+    """The checkpoint of this training: in the folder, else next to the model; None if the model has none."""
     folder, resume = wanted.checkpoint_dir, wanted.resume
     if "checkpoint" not in inspect.signature(kind.fit).parameters:
         if folder is not None or resume:

@@ -1,4 +1,4 @@
-"""What parameters may be: each check says what came, what was expected and so what to do."""
+"""Checks of parameters. Each error names the value, what was expected, and what to do."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def _is_seed(name: str) -> bool:
 
 
 def label_scores(estimator: Any, X: Matrix, n_labels: int, method: str | None = None) -> F64:
-    """Scores (documents, labels) of a fitted label classifier, whatever form they have.
+    """Scores (documents, labels) of a fitted label classifier, in one form.
 
     Parameters
     ----------

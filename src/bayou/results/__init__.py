@@ -1,1 +1,1 @@
-"""What training leaves behind: frozen values that prediction, metrics and reports read."""
+"""Results of training: immutable values for prediction, metrics and reports."""

@@ -1,4 +1,4 @@
-"""What a supervised model predicts with beside its topics; like the topics it is fixed when training ends."""
+"""The result of training a supervised model, besides its topics: weights and calibration."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def pickles_round_trip(case: Case) -> None:
 
 
 def resume_equals_uninterrupted(case: Case) -> None:
-    """Training stopped anywhere goes on from its checkpoint as if it had not been."""
+    """Training that was stopped at any pass and resumed from its checkpoint gives the same file."""
     if not takes_checkpoint(case.model):
         return
     whole = case.fit_copy()
@@ -153,9 +153,9 @@ def stream_survives_files(case: Case) -> None:
         pickled = pickle.loads(pickle.dumps(partial_fit(pickled, batch)))
         expect(
             file_bytes(cut) == file_bytes(model),
-            "a stream that went through a file goes on differently",
+            "a stream that was saved and loaded continues differently",
         )
-        expect(file_bytes(pickled) == file_bytes(model), "a pickled stream goes on differently")
+        expect(file_bytes(pickled) == file_bytes(model), "a pickled stream continues differently")
     expect(_has_moved(case, model), "the later batches changed nothing")
 
 
@@ -176,7 +176,7 @@ def streams_lose_no_document(case: Case) -> None:
             partial_fit(one.set_params(max_time=None, callbacks=None), rest)
     expect(
         file_bytes(hurried) == file_bytes(model),
-        "a call of partial_fit that was told to end lost documents",
+        "a call of partial_fit that was asked to stop lost documents",
     )
 
 

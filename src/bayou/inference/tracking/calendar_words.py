@@ -1,4 +1,4 @@
-"""Words for the time of a slice: that documents use them is no change."""
+"""Words that name the time of a slice. Their frequency is not tested for changes."""
 
 from __future__ import annotations
 
