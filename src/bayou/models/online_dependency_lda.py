@@ -46,24 +46,27 @@ def update(
 ) -> LabelStreamState:  # fmt: skip
     """One mini-batch M of SCVB-Dependency: Algorithm 7 of [Burkhardt18b], or 6 if training is not greedy.
 
-    Both levels: N <- (1 - rho) N + rho (C / |M|) N_M, with C and |M| in words (lower) or labels (upper).
+    Counts are kept as shares n = N / C of words (lower level) or labels (upper level), and both levels are
+    blended by n <- (1 - rho) n + rho n_M / |M|. The algorithms have one round per mini-batch. Further rounds
+    (``n_rounds``, ``n_label_rounds``) share the tokens out again under the blended counts.
     """
+    # new labels get columns; some documents are scored before they are learned
     state, batch = stream.read_batch(state, documents, p, posterior, each)
     if not len(batch.labels):
         return state
-    rho = stream.step_size(state.step + 1, p.rate)  # s (tau + t)^-kappa
-    after = stream.blend_totals(state, batch, rho)  # C_w, C_l and the label frequencies
+    rho = stream.step_size(state.step + 1, p.rate)  # max(1 / t, s (tau + t)^-kappa), at most 1
+    after = stream.blend_totals(state, batch, rho)  # t, the totals C, label frequencies
     if not p.greedy:
         if not batch.pairs.n_tokens:
             return after
-        # every word token: lambda_yk ~ phi_vy phi'_yk (n_dk + gamma), y in Y_d
+        # both levels, every word token: lambda_yk ~ phi_vy phi'_yk (n_dk + gamma), y in Y_d
         words, topics = joint.share_both(state, after, batch, p, seed, each)
         return stream.blend_words(state, after, words, rho, each)._replace(topics=topics)
     if batch.pairs.n_tokens:
-        # step 2, every word token: lambda_y ~ (N_vy + beta) / (N_y + V beta), y in Y_d
+        # lower level, every word token: lambda_y ~ (N_vy + beta) / (N_y + V beta), y in Y_d
         words = stream.share_words(state, after, batch, EVEN, p, seed, each)
         after = stream.blend_words(state, after, words, rho, each)
-    # step 3, every label of a document: lambda_k ~ (N'_yk + b) / (N'_k + L b) (N_dk + gamma)
+    # upper level, every label of a document: lambda_k ~ (N'_yk + b) / (N'_k + L b) (N'_dk + gamma)
     return after._replace(topics=stream.blend_topics(state, after, batch, p, seed, each))
 
 
