@@ -153,7 +153,12 @@ def posterior(state: State, counts: TokenCounts, p: Settings, vocabulary: Any) -
     """Means over the kept sweeps, or the last sweep; a super-topic's terms have sub-topics summed out."""
     n_kept = state.step - (p.n_sweeps - p.n_kept)
     chain = chain_of(state, counts)
-    found = (counts.term_lower, stacked.link_rows(chain), chain.topics.mass, counts.upper)
+    found: tuple[Any, ...] = (
+        counts.term_lower,
+        stacked.link_rows(chain),
+        chain.topics.mass,
+        counts.upper,
+    )
     if n_kept > 0:
         sums = (state.term_kept, state.link_kept, state.alpha_kept, state.size_kept)
         found = tuple(np.asarray(x, np.float64) / n_kept for x in sums)
