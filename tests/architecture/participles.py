@@ -48,7 +48,7 @@ VALUES = _words(
 PUBLIC = _words(
     """
     Corpus.rounded Vocabulary.revised left_to_right left_to_right_row matched_l1
-    dropped_ published resume_equals_uninterrupted unfitted_refuses unused_terms
+    dropped_ expected_calibration_error published resume_equals_uninterrupted unfitted_refuses unused_terms
     """
 )
 

@@ -110,6 +110,20 @@ def test_given_terms_are_kept(corpus):
     assert shares[3] == 0.0
 
 
+@pytest.mark.parametrize("n_free_topics", [0, 2])
+def test_given_terms_are_kept_by_the_sampler(corpus, n_free_topics):
+    """The terms of the label stay, and tokens outside them go to other labels of their documents."""
+    wanted = np.r_[np.full(30, 1 / 30), np.zeros(30)]
+    how = {"inference": "gibbs", "n_free_topics": n_free_topics, "random_state": 0}
+    model = LabeledLDA(**how).fit(corpus, given_terms={"label 3": 7.0 * wanted})
+    np.testing.assert_allclose(model.components_[3], wanted, atol=1e-7)
+    free = LabeledLDA(**how).fit(corpus)
+    assert np.abs(free.components_[3] - wanted).max() > 0.01
+    others = np.delete(np.arange(len(model.components_)), 3)
+    assert np.abs(free.components_[others] - model.components_[others]).max() > 1e-4
+    assert model.decision_function([[0] * 30 + [1] * 30])[0, 3] == 0.0
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

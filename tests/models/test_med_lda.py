@@ -593,3 +593,74 @@ def test_intervals_cover_new_numbers_where_topics_could_learn_the_old_ones_by_he
     )
     low, high = model.predict_interval(counts[400:], level=0.9)
     assert 0.84 < ((low <= numbers[400:]) & (numbers[400:] <= high)).mean() < 0.97
+
+
+# -- the second stage by default -----------------------------------------------------------------
+
+
+def test_the_scale_of_targets_is_the_scale_of_predictions():
+    """Targets times 1000 plus 7000: predictions, deviations, weights and draws follow."""
+    y = np.ravel(NUMBERS.targets)
+    for extra in ({}, {"word_residual": 1.0}, {"refit": False}):
+        plain = MedLDARegressor(**SHORT | extra).fit(NUMBERS.counts, y)
+        large = MedLDARegressor(**SHORT | extra).fit(NUMBERS.counts, 1000.0 * y + 7000.0)
+        mean, std = plain.predict(NUMBERS, return_std=True)
+        found, deviation = large.predict(NUMBERS, return_std=True)
+        np.testing.assert_allclose(found, 1000.0 * mean + 7000.0, rtol=1e-3, atol=2.0)
+        np.testing.assert_allclose(deviation, 1000.0 * std, rtol=1e-2)
+        np.testing.assert_allclose(large.weights_, 1000.0 * plain.weights_, rtol=1e-2, atol=2.0)
+        pair = large.response_.draws, 1000.0 * plain.response_.draws
+        np.testing.assert_allclose(*pair, rtol=1e-2, atol=2.0)
+
+
+def test_words_take_part_by_default_and_not_without_a_refit():
+    assert MedLDAClassifier(**SHORT).fit(CLASSES).response_.words is not None
+    for extra in ({"refit": False}, {"word_residual": 0.0}):
+        response = MedLDAClassifier(**SHORT | extra).fit(CLASSES).response_
+        assert response.words is None
+        assert response.share == 1.0
+    with pytest.raises(ValueError, match="word_residual must be a number or one of 'auto'"):
+        MedLDAClassifier(word_residual="much").fit(CLASSES)
+
+
+def test_some_labels_are_held_out_from_the_chain():
+    """A tenth of more than 200 documents where words take part, a twentieth where not, none without refit."""
+    corpus, _ = sample_med_lda(500, 4, 60, n_classes=3, beta=0.05, seed=5)
+    for extra, n in (({}, 50), ({"word_residual": 0.0}, 40), ({"refit": False}, 0)):
+        model = MedLDAClassifier(**SHORT | extra)
+        task = model.algorithm.read(model, corpus, None, 500, None, 0)
+        assert task.is_held_out.sum() == n
+        assert (task.shown[task.is_held_out] == 0).all()
+        assert (task.cost > 0).all()
+    task = model.algorithm.read(MedLDAClassifier(), corpus[:200], None, 200, None, 0)
+    assert not task.is_held_out.any()
+
+
+def test_a_held_out_label_changes_the_weights_and_not_the_topics():
+    corpus, _ = sample_med_lda(300, 4, 60, n_classes=3, beta=0.05, seed=5)
+    y = codes(corpus)
+    model = MedLDAClassifier(**SHORT)
+    task = model.algorithm.read(model, corpus, None, 300, None, 0)
+    other = np.where(task.is_held_out, (y + 1) % 3, y)
+    first, second = (MedLDAClassifier(**SHORT).fit(corpus.counts, labels) for labels in (y, other))
+    np.testing.assert_array_equal(first.components_, second.components_)
+    assert np.abs(first.weights_ - second.weights_).max() > 1e-3
+
+
+def test_probabilities_of_classes_are_calibrated():
+    from bayou.metrics import expected_calibration_error
+
+    corpus, _ = sample_med_lda(1500, 6, 80, n_classes=4, beta=0.05, noise=0.6, seed=5)
+    model = MedLDAClassifier(n_topics=8, n_sweeps=20, random_state=0).fit(corpus[:700])
+    truth = corpus[700:].labels.toarray() > 0
+    found = expected_calibration_error(model.predict_proba(corpus[700:]), truth)
+    print(f"expected calibration error {found:.3f}, share {model.response_.share:.2f}")
+    assert found < 0.06
+
+
+def test_files_keep_probabilities_of_classes(tmp_path):
+    model = MedLDAClassifier(**SHORT).fit(CLASSES)
+    assert model.response_.power is not None
+    model.save(tmp_path / "m")
+    again = bayou.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(CLASSES), model.predict_proba(CLASSES))

@@ -53,7 +53,7 @@ class Sampling(EstimatorBase):
     n_sweeps: int = param(40, ge=1)
     n_kept: int = param(10, ge=1, le="n_sweeps")
     refit: bool = True
-    word_residual: float = param(0.0, ge=0.0, le=1e6)
+    word_residual: float | str = param(setup.AUTO, ge=0.0, le=1e6, choices=(setup.AUTO,))
 
     algorithm: ClassVar[Chains]
 
@@ -150,7 +150,9 @@ def read_classes(
     """Classes or labels, with the costs of a classifier."""
     labels = read_labels(y, n_docs, corpus=X if isinstance(X, Corpus) else None)
     weight = document_weights(sample_weight, n_docs)
-    return tasks.class_task(labels, weight, model.cost, model.positive_cost)
+    return tasks.class_task(
+        labels, weight, model.cost, model.positive_cost, hold_out=holdout_part(model), seed=seed
+    )
 
 
 def read_numbers(
@@ -159,7 +161,19 @@ def read_numbers(
     """Targets, with the costs of a regressor."""
     values = read_targets(y, n_docs, corpus=X if isinstance(X, Corpus) else None)
     weight = document_weights(sample_weight, n_docs)
-    return tasks.number_task(values, weight, model.cost, hold_out=bool(model.refit), seed=seed)
+    part = tasks.TWENTIETH if model.refit else 0
+    return tasks.number_task(values, weight, model.cost, hold_out=part, seed=seed)
+
+
+def holdout_part(model: Any) -> int:
+    """One of how many documents a classifier keeps from its chain; 0 for none.
+
+    Held-out documents choose the weight of words and correct probabilities. Topics without words beside them
+    lose more by documents without labels, so there fewer are held out.
+    """
+    if not model.refit:
+        return 0
+    return tasks.TWENTIETH if model.word_residual == 0 else tasks.TENTH
 
 
 def chain_settings(

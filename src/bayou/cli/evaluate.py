@@ -50,6 +50,8 @@ def evaluate(
     in these documents? Diversity: the share of top words that only one topic has.
     The predictions of a supervised model are measured too, where --label or
     --target gives the truth: accuracy or F1 with a table of classes, or R2.
+    Calibration error: the mean distance between stated probabilities and the
+    share of predictions that are right, with a table of both.
 
     With --progressive a streaming model predicts documents and then learns them,
     a mini-batch at a time. The table shows the measures along the stream.
@@ -79,7 +81,9 @@ def _print(found: dict[str, float], table: _Predictions, as_json: bool) -> None:
             {name: output.finite_or_none(value) for name, value in row._asdict().items()}
             for row in table.rows
         ]
-        beside = {"classes": rows} if rows else {}
+        beside: dict[str, Any] = {"classes": rows} if rows else {}
+        if table.bins:
+            beside["reliability"] = [row._asdict() for row in table.bins]
         output.print_json(
             {name: output.finite_or_none(value) for name, value in found.items()} | beside
         )
@@ -87,6 +91,7 @@ def _print(found: dict[str, float], table: _Predictions, as_json: bool) -> None:
     for name, value in found.items():
         output.print_measure(name, value)
     _print_classes(table.rows)
+    _print_bins(table.bins)
 
 
 def _check_output(out: Path | None, file: str, along: bool) -> None:
@@ -105,24 +110,25 @@ class _Predictions(NamedTuple):
 
     measures: dict[str, float]
     rows: list[Any]
+    bins: list[Any]  # of `reliability_table`
 
 
 def _predictions(model: TextModel, corpus: Corpus, messages: Messages) -> _Predictions:
     kind = predictions.kind_of(model)
     if kind is None:
-        return _Predictions({}, [])
+        return _Predictions({}, [], [])
     from bayou import metrics
 
     if kind == "regression":
         if corpus.targets is None:
             _note_missing(model, "target", messages)
-            return _Predictions({}, [])
+            return _Predictions({}, [], [])
         predicted = model.predict(corpus)
         truth = corpus.targets.reshape(predicted.shape)
-        return _Predictions(metrics.number_measures(truth, predicted), [])
+        return _Predictions(metrics.number_measures(truth, predicted), [], [])
     if corpus.labels is None:
         _note_missing(model, "label", messages)
-        return _Predictions({}, [])
+        return _Predictions({}, [], [])
     found = metrics.outcomes(model, corpus)
     n_unknown = int((found.n_strange > 0).sum())
     if n_unknown:
@@ -130,7 +136,10 @@ def _predictions(model: TextModel, corpus: Corpus, messages: Messages) -> _Predi
             f"{n_unknown:,} documents have labels that the model does not know; these count as missed"
         )
     counted = {"documents with labels": len(found.truth)}
-    return _Predictions(counted | metrics.label_measures(found), metrics.class_scores(found))
+    bins = []
+    if found.probabilities is not None:
+        bins = metrics.reliability_table(found.probabilities, found.truth, several=found.several)
+    return _Predictions(counted | metrics.label_measures(found), metrics.class_scores(found), bins)
 
 
 def _note_missing(model: TextModel, what: str, messages: Messages) -> None:
@@ -152,6 +161,15 @@ def _print_classes(rows: list[Any]) -> None:
         echo(
             f"{textwrap.shorten(row.name, wide, placeholder='…'):<{wide}} {row.n_docs:>9,} {shown}"
         )
+
+
+def _print_bins(bins: list[Any]) -> None:
+    if not bins:
+        return
+    typer.echo(f"\n{'probability':<11} {'predictions':>11} {'stated':>9} {'right':>9}")
+    for row in bins:
+        span = f"{row.low:.1f} - {row.high:.1f}"
+        typer.echo(f"{span:<11} {row.n:>11,} {row.probability:>9.4f} {row.right:>9.4f}")
 
 
 def _measures(model: TextModel, corpus: Any) -> dict[str, float]:

@@ -10,6 +10,11 @@ from bayou.metrics.answers import (
     number_measures,
     outcomes,
 )
+from bayou.metrics.calibration import (
+    ReliabilityBin,
+    expected_calibration_error,
+    reliability_table,
+)
 from bayou.metrics.coherence import c_v, npmi
 from bayou.metrics.likelihood import (
     RowScores,
@@ -26,6 +31,7 @@ __all__ = [
     "ClassScore",
     "Outcomes",
     "Progress",
+    "ReliabilityBin",
     "RowScores",
     "c_v",
     "class_scores",
@@ -34,6 +40,7 @@ __all__ = [
     "diversity",
     "document_completion",
     "exclusivity",
+    "expected_calibration_error",
     "frex",
     "label_measures",
     "left_to_right",
@@ -46,6 +53,7 @@ __all__ = [
     "outcomes",
     "progressive",
     "recovery_error",
+    "reliability_table",
     "top_terms",
     "topic_distances",
 ]

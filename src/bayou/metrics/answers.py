@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
+from bayou.metrics.calibration import expected_calibration_error
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -28,6 +29,8 @@ class Outcomes(NamedTuple):
     scores : float64 array (documents, classes)
     n_strange : int64 array (documents,)
         Number of labels per document that the model does not know; they count as missed.
+    probabilities : float64 array (documents, classes) or None
+        None if the model has no probabilities.
     """
 
     names: tuple[str, ...]
@@ -36,6 +39,7 @@ class Outcomes(NamedTuple):
     given: Bools
     scores: Floats
     n_strange: NDArray[np.int64]
+    probabilities: Floats | None = None
 
 
 class ClassScore(NamedTuple):
@@ -73,7 +77,10 @@ def outcomes(model: Any, corpus: Corpus) -> Outcomes:
     given = answers > 0 if several else answers[:, None] == np.asarray(model.classes_)[None]
     assert some.labels is not None
     truth, n_strange = _align_labels(some, names)
-    return Outcomes(names, several, truth, given, scores, n_strange)
+    stated = None
+    if hasattr(model, "predict_proba"):
+        stated = np.asarray(model.predict_proba(some), np.float64)
+    return Outcomes(names, several, truth, given, scores, n_strange, stated)
 
 
 def _align_labels(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
@@ -113,7 +120,8 @@ def label_measures(found: Outcomes) -> dict[str, float]:
 
     For classes: accuracy. For labels: F1 over all decisions (micro), the fraction of documents with all
     labels right, and the fraction whose best label is a true one (P@1). Macro-F1 is the mean over the
-    classes that occur or are predicted.
+    classes that occur or are predicted. If the model has probabilities, the expected calibration error is
+    added: of the most probable class, or of all labels.
 
     Examples
     --------
@@ -126,8 +134,12 @@ def label_measures(found: Outcomes) -> dict[str, float]:
     right = (found.truth == found.given).all(axis=1) & (found.n_strange == 0)
     each = [score.f1 for score in class_scores(found) if not math.isnan(score.f1)]
     macro = float(np.mean(each)) if each else math.nan
+    stated = {}
+    if found.probabilities is not None:
+        error = expected_calibration_error(found.probabilities, found.truth, several=found.several)
+        stated = {"calibration error": error}
     if not found.several:
-        return {"accuracy": float(right.mean()), "macro-F1": macro}
+        return {"accuracy": float(right.mean()), "macro-F1": macro, **stated}
     hit = (found.truth & found.given).sum()
     both = found.truth.sum() + found.given.sum() + found.n_strange.sum()
     best = found.scores.argmax(axis=1)
@@ -136,6 +148,7 @@ def label_measures(found: Outcomes) -> dict[str, float]:
         "macro-F1": macro,
         "P@1": float(found.truth[np.arange(len(best)), best].mean()),
         "all labels right": float(right.mean()),
+        **stated,
     }
 
 

@@ -39,8 +39,8 @@ from bayou.inference.margin.tasks import MarginTask
 SAMPLERS = ("auto", "gibbs", "light")
 CHECK = 10  # sweeps between two scores
 PLAIN: dict[str, Any] = {
-    "tf": "none", "idf": False, "refit": False, "n_kept": 1, "beta": 0.01, "exact": True, "n_topics": 40,
-    "positive_cost": 1.0, "sampler": "gibbs",
+    "tf": "none", "idf": False, "refit": False, "word_residual": 0.0, "n_kept": 1, "beta": 0.01,
+    "exact": True, "n_topics": 40, "positive_cost": 1.0, "sampler": "gibbs",
 }  # fmt: skip
 PUBLISHED: dict[str, dict[str, Any]] = {  # alpha is that of all topics together
     "gibbs": {"alpha": 1.0, "margin": 64.0, "n_sweeps": 40},
@@ -178,8 +178,9 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
         Number of chains with different random numbers whose scores are averaged.
     refit : bool
         Refit the weights to leave-one-out features of the training documents after the chain.
-    word_residual : float
-        Weight of words beside the topics [q]; 0 for none, 2 for the best accuracy.
+    word_residual : float or "auto"
+        Weight of words beside the topics [q]; 0 for none. "auto" chooses it inside the training set; it is 0
+        without `refit`.
     warm_start : bool
         Whether `fit` starts at the topics of the previous fit.
     max_time, random_state, n_threads, progress, callbacks

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayou.data.errors import DataError
-from bayou.metrics import ClassScore
+from bayou.metrics import ClassScore, ReliabilityBin
 from bayou.report.text import shorten
 
 MOST_CLASSES = 24  # drawn; a larger confusion matrix is not readable
@@ -54,6 +54,8 @@ class Classes:
         Number of documents behind the measures.
     unseen : bool
         Whether these documents were held out from training.
+    reliability : tuple of ReliabilityBin
+        Stated probabilities and the fraction of right predictions; empty for a model without probabilities.
     """
 
     names: tuple[str, ...]
@@ -70,6 +72,7 @@ class Classes:
     measures: tuple[tuple[str, float], ...] = ()
     n_measured: int = 0
     unseen: bool = False
+    reliability: tuple[ReliabilityBin, ...] = ()
 
 
 def classes(

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from bayou.data.corpus import Corpus
-from bayou.metrics import Outcomes, confusion, label_measures, number_measures, outcomes
+from bayou.metrics import (
+    Outcomes,
+    confusion,
+    label_measures,
+    number_measures,
+    outcomes,
+    reliability_table,
+)
 from bayou.report.classes import MOST_CLASSES, Classes, classes
 from bayou.report.measure import Floats
 from bayou.report.targets import MOST_DOTS, MOST_TARGETS, Target
@@ -203,6 +210,9 @@ def _measures(found: Outcomes, order: list[int]) -> dict[str, Any]:
         "measures": tuple(label_measures(found).items()),
         "n_measured": len(found.truth),
     }
+    if found.probabilities is not None:
+        rows = reliability_table(found.probabilities, found.truth, several=found.several)
+        measures["reliability"] = tuple(rows)
     if not found.several:
         return measures | {"confusion": confusion(found)[np.ix_(order, order)]}
     both = found.truth & found.given

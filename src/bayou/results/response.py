@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, softmax
 
 from bayou.data import schema
 from bayou.data.errors import ModelFileError
@@ -39,6 +39,12 @@ class _ResponseArrays(NamedTuple):
     share: Annotated[F64, Array(1, ge=None)]
 
 
+class _ClassArrays(NamedTuple):
+    """Further array of several classes; files of earlier versions have softmax(slope f) without it."""
+
+    power: Annotated[F64, Array(1, gt=0)]
+
+
 class _WordArrays(NamedTuple):
     """Further arrays if words take part."""
 
@@ -63,8 +69,11 @@ class Response:
     term_weight : float32 array (terms,)
         Weight of a term's tokens in a document's average topics.
     slope, offset : float64 arrays (tasks,)
-        Scores to probabilities: softmax(slope f) of several classes, or 1 / (1 + exp(-(slope f + offset))).
-        Binary: the offset is part of the intercept (`balance_border`).
+        Scores to probabilities: 1 / (1 + exp(-(slope f + offset))) of two classes or a label. Binary: the
+        offset is part of the intercept (`balance_border`).
+    power : float or None
+        Several classes: probabilities are proportional to these sigmoids to this power. None: softmax of
+        slope f.
     share : float
         Share of topics in the margins; 1 without words.
     draws : float32 array (draws, topics, tasks)
@@ -94,6 +103,7 @@ class Response:
     covariance: F64
     centre: F64
     n_members: int = 1
+    power: float | None = None
     words: F32 | None = None
     word_weight: F32 | None = None
 
@@ -115,7 +125,10 @@ class Response:
     def probabilities(self, scores: F64) -> F64:
         """Probabilities from scores (documents, tasks): of classes, rows sum to one, or of each label."""
         if self.kind == "multi-class":
-            return np.asarray(softmax(scores * self.slope, axis=1), np.float64)
+            logs = scores * self.slope
+            if self.power is not None:
+                logs = self.power * log_expit(logs + self.offset)
+            return np.asarray(softmax(logs, axis=1), np.float64)
         p = np.asarray(expit(scores * self.slope + self.offset), np.float64)
         return np.column_stack([1.0 - p[:, 0], p[:, 0]]) if self.kind == "binary" else p
 
@@ -141,6 +154,8 @@ class Response:
         out["response.members"] = np.array([self.n_members], np.int64)
         out["response.kind"] = np.array([KINDS.index(self.kind)], np.int64)
         out["response.share"] = np.array([self.share])
+        if self.power is not None:
+            out["response.power"] = np.array([self.power])
         out |= pack_classes(self.classes, self.kind == "multi-label")
         if self.words is not None and self.word_weight is not None:
             out["response.words"] = self.words
@@ -156,6 +171,8 @@ class Response:
         n_members, n_tasks = int(got.pop("members")[0]), len(got["intercept"])
         if shape[1] % n_members:
             raise ModelFileError("the model file's chains do not fit its topics; save it again")
+        if "response.power" in arrays:
+            got["power"] = float(schema.read(_ClassArrays, arrays, "response", dims).power[0])
         if "response.words" in arrays:
             dims["tasks"] = n_tasks
             got |= schema.read(_WordArrays, arrays, "response", dims)._asdict()

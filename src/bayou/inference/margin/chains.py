@@ -13,8 +13,9 @@ import numpy as np
 from bayou.inference.lda import arrays, documents, sampler
 from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
-from bayou.inference.margin import features, refit
+from bayou.inference.margin import features, linear, refit
 from bayou.inference.margin.setup import (
+    AUTO,
     MarginChain,
     MarginData,
     MarginSettings,
@@ -100,15 +101,19 @@ def response(
     """Weights and probabilities, refitted to features ``zbar`` that labels have not shaped."""
     idf = lda_features.inverse_frequency(data.corpus.counts)
     words = None
-    if p.word_residual > 0:
+    auto = p.word_residual == AUTO and p.refit
+    q = 0.0 if p.word_residual == AUTO else float(p.word_residual)
+    if auto or q > 0:
         words = lda_features.unit_words(data.corpus.counts, idf)[data.order]
     mean, draws = stack_weights(found.mean, found.draws, p.separate)
-    seen = refit.RefitEvidence(
+    seen = linear.RefitEvidence(
         zbar, words, task.y[data.order].astype(np.float32),
         task.cost[data.order].astype(np.float32), data.term_weight, idf, mean, draws,
         len(data.chains), p.separate,
     )  # fmt: skip
-    plan = refit.RefitPlan(p.refit, p.word_residual, p.loss.refit, data.seeds[0])
+    plan = linear.RefitPlan(
+        p.refit, q, p.loss.refit, data.seeds[0], auto, free_positive=p.positive_cost is None
+    )
     return refit.respond(seen, task, data.order, plan)
 
 

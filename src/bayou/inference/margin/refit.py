@@ -7,55 +7,30 @@ documents have. Words beside topics (the residual) then explain only what the to
 
 from __future__ import annotations
 
-import threading
-import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.svm import LinearSVC
 
-from bayou.inference.lda.arrays import F32, F64, I64
-from bayou.inference.margin import calibration
+from bayou.inference.lda.arrays import F64, I64
+from bayou.inference.margin import calibration, residual
+from bayou.inference.margin.linear import (
+    RefitEvidence,
+    RefitPlan,
+    fit_numbers,
+    fit_tasks,
+    stack,
+    total_scores,
+)
 from bayou.inference.margin.tasks import MarginTask
 from bayou.results.response import Response
 
-N_FOLDS = 3  # of the scores that probabilities are fitted to if words take part
-RIDGE = 1e-3  # of features of topics, which are shares: nearly none
-_ONE_AT_A_TIME = threading.Lock()  # liblinear draws from one generator that all threads share
-
-
-class RefitEvidence(NamedTuple):
-    """What the refit learns from; rows are documents in the order of the chains."""
-
-    zbar: F32  # leave-one-out average topics
-    words: csr_array | None  # of unit length, if words take part
-    y: F32  # signs, or numbers
-    cost: F32  # 0 where nothing is known
-    term_weight: F32
-    word_weight: F32
-    chain: F64  # weights as the chains have them (topics x tasks)
-    draws: F32
-    n_members: int
-    separate: bool  # a chain for each task: a task sees the topics of its own chain
-
-
-class RefitPlan(NamedTuple):
-    """How weights are refitted."""
-
-    refit: bool  # whether they are, without words
-    q: float  # weight of words beside topics, 0 for none
-    model: str  # `Loss.refit`
-    seed: int
-
-    @property
-    def strength(self) -> float:
-        """C of the classifiers, 1 / ridge of the regressions."""
-        if self.model == "ridge":
-            return 1.0 / RIDGE if self.q == 0 else 1.0
-        return 1.0 / max(1.0, self.q**2)
+N_FOLDS = 3  # of the scores that probabilities of labels and noise are fitted to
+CLASS_FOLDS = (
+    10,
+    5,
+)  # of the scores of classes, in small and large sets: fewer folds make other scores
+LARGE = 4000  # documents
+SPREAD = 0.2  # prior deviation of the logarithm of the correction of sharpness, for topics alone
 
 
 def respond(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) -> Response:
@@ -65,149 +40,78 @@ def respond(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) 
     return classify(seen, task, order, plan)
 
 
-def stack(zbar: F32, words: csr_array | None, q: float) -> Any:
-    """Topics, and words scaled by q: their weights then have q**2 times the variance."""
-    if words is None:
-        return zbar.astype(np.float64)
-    return hstack([csr_array(zbar.astype(np.float64)), words * q], format="csr")
-
-
-def fit_margins(
-    features: Any, y: F32, cost: F32, strength: float, model: str, seed: int
-) -> tuple[F64, F64]:
-    """Weights (features x tasks) and intercepts: one linear classifier per task, on documents with a label.
-
-    ``model`` is "svm" or "logistic".
-    """
-    kind = {"svm": LinearSVC, "logistic": LogisticRegression}[model]
-    extra = {"solver": "liblinear"} if model == "logistic" else {}
-    n_tasks = y.shape[1]
-    weights, intercept = np.zeros((features.shape[1], n_tasks)), np.zeros(n_tasks)
-    for i in range(n_tasks):
-        use = np.flatnonzero(cost[:, i] > 0)
-        signs = y[use, i]
-        if len(use) == 0 or signs.min() == signs.max():
-            intercept[i] = 0.0 if len(use) == 0 else float(signs[0])
-            continue
-        machine = kind(C=strength, random_state=seed & 0x7FFFFFFF, max_iter=2000, **extra)
-        with _ONE_AT_A_TIME, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(features[use], signs, sample_weight=cost[use, i])
-        weights[:, i], intercept[i] = machine.coef_[0], machine.intercept_[0]
-    return weights, intercept
-
-
-def fit_numbers(features: Any, y: F64, weight: F64, ridge: float) -> tuple[F64, F64, F64, F64]:
-    """Ridge regression per target: weights, intercepts, noise variance, covariance of the weights.
-
-    The covariance (targets x features x features) has no rows if the features are sparse.
-    """
-    n_features, n_targets = features.shape[1], y.shape[1]
-    weights, intercept = np.zeros((n_features, n_targets)), np.zeros(n_targets)
-    noise = np.ones(n_targets)
-    dense = isinstance(features, np.ndarray)
-    covariance = np.zeros((n_targets if dense else 0, n_features, n_features))
-    for t in range(n_targets):
-        use = np.flatnonzero(~np.isnan(y[:, t]) & (weight > 0))
-        machine = Ridge(alpha=ridge, solver="cholesky" if dense else "sparse_cg", tol=1e-6)
-        machine.fit(features[use], y[use, t], sample_weight=weight[use])
-        weights[:, t], intercept[t] = machine.coef_, machine.intercept_
-        residual = y[use, t] - machine.predict(features[use])
-        spare = 1.0
-        if dense:
-            centred = features[use] - np.average(features[use], axis=0, weights=weight[use])
-            gram = centred.T @ (centred * weight[use, None])
-            inverse = np.linalg.inv(gram + ridge * np.eye(n_features))
-            fitted = 1.0 + np.trace(inverse @ gram)  # degrees of freedom, with the intercept
-            spare = max(1.0 - fitted / max(len(use), 1), 0.05)
-            covariance[t] = inverse
-        noise[t] = np.average(residual**2, weights=weight[use]) / spare
-        if dense:
-            covariance[t] *= noise[t]
-    return weights, intercept, noise, covariance
-
-
 def classify(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) -> Response:
     """Weights, intercepts and probabilities of a classifier."""
     n_topics, n_tasks = seen.chain.shape
     weights, intercept = seen.chain, np.zeros(n_tasks)
     words = np.zeros((0, n_tasks))
     scores, share = seen.zbar.astype(np.float64) @ weights, 1.0
+    held_out = task.is_held_out[order]
+    plan = residual.choose(seen, task.kind, held_out, plan)
     if plan.refit or plan.q > 0:
-        weights, words, intercept = _fit_tasks(seen, plan, np.arange(len(seen.y)))
-        scores = _total(seen, weights, words, intercept, plan.q)
-    if plan.q > 0:  # word weights fit the training documents too well to calibrate on them
+        weights, words, intercept = fit_tasks(seen, plan, np.arange(len(seen.y)))
+        # fitted weights suit their own documents too well to calibrate on them
         scores, share = _cross_validate(seen, plan, task.kind)
-    slope, offset = _calibrate(scores, seen, task, order)
+    slope, offset, power = _calibrate(scores, share, seen, task, order)
     none = np.zeros((0, n_topics, n_topics))
     return Response(
         kind=task.kind, classes=task.classes, weights=np.ascontiguousarray(weights),
         intercept=intercept,
-        term_weight=seen.term_weight, slope=slope, offset=offset, share=share, draws=seen.draws,
-        noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
+        term_weight=seen.term_weight, slope=slope, offset=offset, power=power, share=share,
+        draws=seen.draws, noise=np.zeros(n_tasks), covariance=none, centre=np.zeros(n_topics),
         n_members=seen.n_members, **_word_parts(seen, words, plan.q),
     ).balance_border()  # fmt: skip
 
 
-def _calibrate(scores: F64, seen: RefitEvidence, task: MarginTask, order: I64) -> tuple[F64, F64]:
-    """Slope and offset of every task, by which scores become probabilities."""
+def _calibrate(
+    scores: F64, share: float, seen: RefitEvidence, task: MarginTask, order: I64
+) -> tuple[F64, F64, float | None]:
+    """Slope and offset of every task and the power of the classes: scores become probabilities.
+
+    Topics keep a trace of the labels of the documents that they were learned from, so scores of these
+    documents are too good. Documents that were held out from the chain correct the sharpness, by more the
+    larger the share of topics is: words keep no trace.
+    """
     n_tasks = scores.shape[1]
     slope, offset = np.ones(n_tasks), np.zeros(n_tasks)
     known = np.flatnonzero(task.known[order])
+    new = np.flatnonzero(task.is_held_out[order])
+    spread = SPREAD * float(np.clip(share, 0.0, 1.0))
     if task.kind == "multi-class":
-        slope[:] = calibration.temperature(scores[known], task.codes[order][known])
-        return slope, offset
+        codes = task.codes[order]
+        link = calibration.fit_classes(scores[known], codes[known])
+        link = calibration.sharpen_classes(link, scores[new], codes[new], spread)
+        slope[:], offset[:] = link.slope, link.offset
+        return slope, offset, link.power
     # binary: costs move the border between the classes; a label is not more probable for its cost
     cost = seen.cost[known] if task.kind == "binary" else np.ones((len(known), n_tasks))
     weight = cost / max(float(cost[cost > 0].mean(dtype=np.float64)), 1e-300)
     for i in range(n_tasks):
         slope[i], offset[i] = calibration.sigmoid(scores[known, i], seen.y[known, i], weight[:, i])
-    return slope, offset
+    if task.kind == "binary":
+        logits = slope * scores[new] + offset
+        by = calibration.sharpen_sigmoid(logits[:, 0], seen.y[new, 0], spread)
+        slope, offset = slope * by, offset * by
+    return slope, offset, None
 
 
 def _cross_validate(seen: RefitEvidence, plan: RefitPlan, kind: str) -> tuple[F64, float]:
     """Scores of documents by weights fitted without them, and the share of topics in the margins."""
     scores, mine = np.zeros(seen.y.shape), np.zeros(seen.y.shape)
-    part = np.arange(len(seen.y)) % N_FOLDS
-    for fold in range(N_FOLDS):
+    n_folds = N_FOLDS if kind == "multi-label" else CLASS_FOLDS[int(len(seen.y) > LARGE)]
+    part = np.arange(len(seen.y)) % n_folds
+    for fold in range(min(n_folds, len(part))):
         at = part == fold
-        fitted = _fit_tasks(seen, plan, np.flatnonzero(~at))
-        scores[at] = _total(seen, *fitted, plan.q)[at]
+        fitted = fit_tasks(seen, plan, np.flatnonzero(~at))
+        scores[at] = total_scores(seen, *fitted, plan.q)[at]
         mine[at] = seen.zbar[at] @ fitted[0]
-    return scores, _share(mine, scores, kind)
+    return scores, _share(mine, scores, kind) if plan.q > 0 else 1.0
 
 
 def _word_parts(seen: RefitEvidence, words: F64, q: float) -> dict[str, Any]:
     if q == 0:
         return {}
     return {"words": (words * q).astype(np.float32), "word_weight": seen.word_weight}
-
-
-def _fit_tasks(seen: RefitEvidence, plan: RefitPlan, use: Any) -> tuple[F64, F64, F64]:
-    """Weights of topics, weights of words and intercepts, fitted to the documents ``use``."""
-    n_topics, n_tasks = seen.chain.shape
-    words = None if plan.q == 0 or seen.words is None else seen.words[use]
-    rest = (plan.strength, plan.model, plan.seed)
-    if not seen.separate:
-        found = stack(seen.zbar[use], words, plan.q)
-        both, intercept = fit_margins(found, seen.y[use], seen.cost[use], *rest)
-        return both[:n_topics], both[n_topics:], intercept
-    size = n_topics // n_tasks
-    weights, intercept = np.zeros((n_topics, n_tasks)), np.zeros(n_tasks)
-    beside = np.zeros((0 if words is None else words.shape[1], n_tasks))
-    for i in range(n_tasks):
-        at, task = slice(i * size, (i + 1) * size), slice(i, i + 1)
-        found = stack(seen.zbar[use, at], words, plan.q)
-        one, intercept[task] = fit_margins(found, seen.y[use, task], seen.cost[use, task], *rest)
-        weights[at, i], beside[:, i] = one[:size, 0], one[size:, 0]
-    return weights, beside, intercept
-
-
-def _total(seen: RefitEvidence, weights: F64, words: F64, intercept: F64, q: float) -> F64:
-    out = seen.zbar.astype(np.float64) @ weights + intercept
-    if q > 0 and seen.words is not None:
-        out += (seen.words @ words) * q
-    return np.asarray(out, np.float64)
 
 
 def _share(topic_part: F64, total: F64, kind: str) -> float:
@@ -229,6 +133,7 @@ def regress(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) 
     """Weights and noise of a regression, on the scale of the targets."""
     n_topics, n_tasks = seen.chain.shape
     y = np.where(seen.cost > 0, seen.y, np.nan).astype(np.float64)
+    plan = residual.choose_numbers(seen, y, task.is_held_out[order], plan)
     if plan.refit or plan.q > 0:
         weights, words, intercept, noise, covariance = _fit_targets(seen, y, task, order, plan)
     else:
@@ -239,7 +144,7 @@ def regress(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) 
         covariance = np.einsum("skt,sjt->tkj", spread, spread) / max(len(spread) - 1, 1)
     mean, deviation = task.scale
     out = seen.zbar.astype(np.float64) @ weights
-    total = _total(seen, weights, words, intercept, plan.q)
+    total = total_scores(seen, weights, words, intercept, plan.q)
     share = float(np.var(out)) / max(float(np.var(total)), 1e-300) if plan.q > 0 else 1.0
     centre = seen.zbar.mean(axis=0, dtype=np.float64) if plan.refit else np.zeros(n_topics)
     return Response(
@@ -260,8 +165,7 @@ def _fit_targets(
     The weights are fitted to all documents. The noise is that of held-out documents, if there are any.
     """
     n_topics = seen.chain.shape[0]
-    weight = seen.cost.max(axis=1).astype(np.float64)
-    weight /= max(float(weight.max()), 1e-300)
+    weight = residual.document_weight(seen)
     found, held_out = stack(seen.zbar, seen.words if plan.q > 0 else None, plan.q), task.is_held_out
     both, intercept, noise, covariance = fit_numbers(found, y, weight, 1.0 / plan.strength)
     if plan.q > 0:

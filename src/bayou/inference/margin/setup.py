@@ -21,6 +21,7 @@ from bayou.kernels.margin import light_sweep, tilted_sweep
 from bayou.kernels.rng import MEMBER, ORDER, key, permutation
 
 FIXED_TOPICS = TopicGrowth(0.0, 0.0, 0, 0.0)  # no topic is ever born
+AUTO = "auto"  # word_residual that is chosen by `residual`
 PROPOSALS = {  # kinds of proposal of the light sampler
     "mixed": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
     "cyclic": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
@@ -60,13 +61,14 @@ class MarginSettings(NamedTuple):
     n_sweeps: int
     n_kept: int
     refit: bool
-    word_residual: float
+    word_residual: float | str  # q, or `AUTO`
     sampler: str = "gibbs"
     exact: bool = True
     n_chains: int = 1
     separate: bool = False  # whether each task has a chain of its own
     begin: tuple[F32, ...] | None = None  # topics that chains start from (terms x topics)
     growth: TopicGrowth = FIXED_TOPICS
+    positive_cost: float | None = None  # as given; None leaves it to the model
     steps: LightSteps = LightSteps()
 
 

@@ -16,7 +16,11 @@ from bayou.inference.lda.arrays import F64
 from bayou.kernels.rng import HELD_OUT, key, permutation
 
 MULTI_LABEL_COST = 4.0  # default factor on the cost of labels that a document has
-FEWEST, HELD = 200, (40, 500)  # documents before some are held out: a twentieth, within bounds
+FEWEST, HELD = (
+    200,
+    (40, 500),
+)  # documents before some are held out, and how many, at least and at most
+TWENTIETH, TENTH = 20, 10  # one of so many documents is held out
 
 
 class MarginTask(NamedTuple):
@@ -42,41 +46,55 @@ class MarginTask(NamedTuple):
         return np.asarray((self.shown != self.cost).any(axis=1))
 
 
-def class_task(labels: Labels, weight: F64, cost: float, positive_cost: float | None) -> MarginTask:
-    """Classes or labels; ``weight`` is a factor on the cost per document."""
+def class_task(
+    labels: Labels,
+    weight: F64,
+    cost: float,
+    positive_cost: float | None,
+    *,
+    hold_out: int = 0,
+    seed: int = 0,
+) -> MarginTask:
+    """Classes or labels; ``weight`` is a factor on the cost per document.
+
+    The chain does not see the labels of one of ``hold_out`` documents (0: it sees all).
+    """
     y = signs(labels).astype(np.float64)
     factor = positive_cost or (MULTI_LABEL_COST if labels.kind == "multi-label" else 1.0)
     costs = np.where(y > 0, factor, 1.0) * cost * (y != 0)
     costs *= weight[:, None]
     scale = np.zeros(y.shape[1]), np.ones(y.shape[1])
+    known = labels.known & (weight > 0)
+    apart = held_out_mask(known[:, None], seed, hold_out)
+    shown = np.where(apart[:, None], 0.0, costs)
     return MarginTask(
-        labels.kind, labels.classes, y, costs, costs, labels.codes, labels.known, scale
+        labels.kind, labels.classes, y, costs, shown, labels.codes, labels.known, scale
     )
 
 
-def number_task(values: F64, weight: F64, cost: float, *, hold_out: bool, seed: int) -> MarginTask:
+def number_task(values: F64, weight: F64, cost: float, *, hold_out: int, seed: int) -> MarginTask:
     """Targets (documents x targets, NaN where not known), scaled to mean 0 and deviation 1."""
     known = ~np.isnan(values) & (weight[:, None] > 0)
     mean, deviation = _scale(values, known, weight)
     y = np.where(known, (values - mean) / deviation, 0.0)
     costs = cost * known * weight[:, None]
-    apart = held_out_mask(known, seed) if hold_out else np.zeros(len(known), bool)
+    apart = held_out_mask(known, seed, hold_out)
     shown = np.where(apart[:, None], 0.0, costs)
     names, none = np.arange(values.shape[1]), np.zeros(0, np.int32)
     some = np.asarray(known.any(axis=1))
     return MarginTask("regression", names, y, costs, shown, none, some, (mean, deviation))
 
 
-def held_out_mask(known: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
-    """Documents whose targets the chain does not see, to measure the error of predictions.
+def held_out_mask(known: NDArray[np.bool_], seed: int, part: int) -> NDArray[np.bool_]:
+    """Documents whose responses the chain does not see, to measure predictions: one of ``part``, or none (0).
 
-    A target that has shaped topics is predicted better than a new one, even by topics without the document
+    A response that has shaped topics is predicted better than a new one, even by topics without the document
     itself. Few documents are needed. Of `FEWEST` documents or less none is held out.
     """
     out, whole = np.zeros(len(known), bool), np.flatnonzero(known.all(axis=1))
-    if len(whole) > FEWEST:
+    if part and len(whole) > FEWEST:
         order = permutation(len(whole), np.uint64(key(seed, HELD_OUT, 0, 0)))
-        out[whole[order[: np.clip(len(whole) // 20, *HELD)]]] = True
+        out[whole[order[: np.clip(len(whole) // part, *HELD)]]] = True
     return out
 
 
