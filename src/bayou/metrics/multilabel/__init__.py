@@ -29,7 +29,7 @@ from bayou.metrics.multilabel.significance import (
     PairedTest,
     adjust,
     compare_classifiers,
-    paired_test,
+    compare_pairs,
 )
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "SetScores",
     "adjust",
     "compare_classifiers",
+    "compare_pairs",
     "coverage_error",
     "example_scores",
     "hamming_loss",
@@ -49,7 +50,6 @@ __all__ = [
     "micro_scores",
     "multilabel_report",
     "ndcg_at_k",
-    "paired_test",
     "precision_at_k",
     "propensity_precision_at_k",
     "rank_one_error",
