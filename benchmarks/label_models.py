@@ -3,7 +3,7 @@
     python benchmarks/label_models.py                        every set, at most 1,500 + 750 documents each
     python benchmarks/label_models.py --data slashdot
     python benchmarks/label_models.py --most 0               whole sets
-    python benchmarks/label_models.py --read a.txt b.txt     only the summary, of tables printed before
+    python benchmarks/label_models.py --read a.txt b.txt     tables by measure and summary of printed tables
 
 Data come from the folder in BAYOU_DATA, in the split they are published with. Sets without a split are cut at
 random, two thirds for training. Of each part at most --most (train) and half as many (test) documents are
@@ -43,8 +43,8 @@ from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import (
     adjust,
     compare_classifiers,
+    compare_pairs,
     multilabel_report,
-    significance_test,
 )
 
 SPLIT = ("mulan_bibtex", "mulan_delicious", "mulan_enron", "mulan_medical", "mulan_tmc2007_500",
@@ -167,7 +167,7 @@ def mean_ranks(sets: list[dict[str, Row]]) -> dict[str, np.ndarray]:
     return dict(zip(titles, np.mean(ranks, axis=0), strict=True))
 
 
-def read_tables(paths: list[str]) -> list[dict[str, Row]]:
+def read_tables(paths: list[str]) -> dict[str, dict[str, Row]]:
     """The rows of tables that `show_set` printed; of a set that occurs again, the last ones."""
     found: dict[str, dict[str, Row]] = {}
     name = ""
@@ -179,7 +179,19 @@ def read_tables(paths: list[str]) -> list[dict[str, Row]]:
         if name and cells[0] in MODELS and len(cells) == len(SHOWN) + 2:
             *measures, seconds = map(float, cells[1:])
             found[name].setdefault(cells[0], Row(measures, seconds, None, None))
-    return [rows for rows in found.values() if len(rows) == len(MODELS)]
+    return {name: rows for name, rows in found.items() if len(rows) == len(MODELS)}
+
+
+def show_measures(sets: dict[str, dict[str, Row]]) -> None:
+    """Print one table per measure, sets by models."""
+    titles = list(next(iter(sets.values())))
+    for j, measure in enumerate(TITLES):
+        print(f"\n| {measure} | " + " | ".join(titles) + " |\n| --- |" + " ---: |" * len(titles))
+        for name, found in sets.items():
+            cells = [found[title].measures[j] for title in titles]
+            best = min(cells) if SHOWN[j] == "rank_one_error" else max(cells)
+            shown = (f"**{x:.3f}**" if x == best else f"{x:.3f}" for x in cells)
+            print(f"| {name} | " + " | ".join(shown) + " |")
 
 
 def show_summary(sets: list[dict[str, Row]]) -> None:
@@ -201,7 +213,7 @@ def show_summary(sets: list[dict[str, Row]]) -> None:
     columns = []
     for j in range(len(SHOWN)):
         mine = [s[best].measures[j] for s in sets]
-        tests = [significance_test(mine, [s[t].measures[j] for s in sets]) for t in others]
+        tests = [compare_pairs(mine, [s[t].measures[j] for s in sets]) for t in others]
         corrected = [adjust([x.rank_p for x in tests]), adjust([x.t_p for x in tests])]
         columns.append([f"{x.difference:+.4f} ({w:.2g} / {t:.2g})"
                         for x, w, t in zip(tests, *corrected, strict=True)])  # fmt: skip
@@ -217,16 +229,19 @@ def main() -> None:
     parser.add_argument("--read", nargs="+", help="files with printed tables")
     args = parser.parse_args()
     if args.read:
-        show_summary(read_tables(args.read))
+        sets = read_tables(args.read)
+        show_measures(sets)
+        show_summary(list(sets.values()))
         return
     models = {t: MODELS[t] for t in args.model or MODELS}
-    begin, sets = time.process_time(), []
+    begin, sets = time.process_time(), {}
     for name in args.data or (*SPLIT, *WHOLE):
         data = load(name, args.most)
-        sets.append(show_set(name, data, models))
+        sets[name] = show_set(name, data, models)
         if len(models) > 1:
-            show_pairs(data, sets[-1])
-    show_summary(sets)
+            show_pairs(data, sets[name])
+    show_measures(sets)
+    show_summary(list(sets.values()))
     print(f"\n{time.process_time() - begin:.0f} s of CPU in all")
 
 

@@ -1,6 +1,12 @@
 """Which models of labels the laws are tried on, and what scikit-learn asks of them in vain."""
 
-from bayou import AuthorTopicModel, DependencyLDA, FastDependencyLDA, LabeledLDA
+from bayou import (
+    AuthorTopicModel,
+    DependencyLDA,
+    FastDependencyLDA,
+    LabeledLDA,
+    StackedTopics,
+)
 
 SHORT = {"n_topics": 3, "n_sweeps": 6, "n_kept": 3}
 
@@ -17,4 +23,5 @@ SKLEARN = [
     DependencyLDA(**SHORT),
     FastDependencyLDA(**SHORT),
     AuthorTopicModel(**SHORT),
+    StackedTopics(**SHORT, n_subtopics=4),
 ]

@@ -9,6 +9,7 @@ ONLINE = [
     ),
     OnlineDependencyLDA(n_topics=3, n_chains=2, batch_size=16, n_passes=2),
     OnlineLabeledHDP(batch_size=16, burn_in=1, n_samples=2, greedy=False),
+    OnlineDependencyLDA(n_topics=3, n_chains=2, batch_size=16, greedy=False),
     LabeledHDP(n_sweeps=6, n_kept=3, greedy=False, concentration=None, n_chains=2),
     StackedHDP(n_topics=3, n_sweeps=6, n_kept=3, n_chains=2, label_concentration=None),
 ]

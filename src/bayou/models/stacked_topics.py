@@ -153,16 +153,10 @@ def posterior(state: State, counts: TokenCounts, p: Settings, vocabulary: Any) -
     """Means over the kept sweeps, or the last sweep; a super-topic's terms have sub-topics summed out."""
     n_kept = state.step - (p.n_sweeps - p.n_kept)
     chain = chain_of(state, counts)
-    found: tuple[Any, ...] = (
-        counts.term_lower,
-        stacked.link_rows(chain),
-        chain.topics.mass,
-        counts.upper,
-    )
-    if n_kept > 0:
-        sums = (state.term_kept, state.link_kept, state.alpha_kept, state.size_kept)
-        found = tuple(np.asarray(x, np.float64) / n_kept for x in sums)
-    terms, links, alpha, sizes = (np.asarray(x, np.float64) for x in found)
+    last = (counts.term_lower, stacked.link_rows(chain), chain.topics.mass, counts.upper)
+    sums = (state.term_kept, state.link_kept, state.alpha_kept, state.size_kept)
+    found = [np.asarray(x, np.float64) / max(n_kept, 1) for x in (sums if n_kept > 0 else last)]
+    terms, links, alpha, sizes = found
     phi = (terms + p.beta) / (terms.sum(axis=0) + p.beta * len(terms))
     links = links / links.sum(axis=1, keepdims=True)
     post = Posterior(

@@ -1,10 +1,10 @@
-"""Measures of predicted label sets and of label rankings.
+"""How well sets of labels are predicted, and how well labels are ranked.
 
-Truth and predictions are matrices of 0 and 1 (documents, labels). Scores are matrices of numbers of the same
-shape. Each may be dense or sparse. Entries that a sparse matrix does not store are zero. No dense array of
-size documents x labels is created, so 20,000 labels are possible.
+Truth and predictions are matrices of 0 and 1 with a row for each document and a column for each label,
+scores are matrices of numbers of the same shape; each may be dense or sparse, and what a sparse matrix does
+not store is a zero. Nothing of size documents x labels is made on the way: 20,000 labels are fine.
 
-The value of a fraction 0/0 is a convention. It is therefore a parameter.
+Where a fraction is 0/0 the answer is a convention, not a fact, and so it is a parameter.
 """
 
 from bayou.metrics.multilabel.auc import LabelMean, macro_auc, micro_auc
@@ -29,7 +29,7 @@ from bayou.metrics.multilabel.significance import (
     PairedTest,
     adjust,
     compare_classifiers,
-    significance_test,
+    compare_pairs,
 )
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "SetScores",
     "adjust",
     "compare_classifiers",
+    "compare_pairs",
     "coverage_error",
     "example_scores",
     "hamming_loss",
@@ -52,6 +53,5 @@ __all__ = [
     "precision_at_k",
     "propensity_precision_at_k",
     "rank_one_error",
-    "significance_test",
     "subset_accuracy",
 ]

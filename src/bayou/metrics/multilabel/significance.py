@@ -37,7 +37,7 @@ class PairedTest(NamedTuple):
     rank_p: float  # two-sided p-value of Wilcoxon's signed-rank test
 
 
-def significance_test(first: Any, second: Any) -> PairedTest:
+def compare_pairs(first: Any, second: Any) -> PairedTest:
     """Both tests of two lists of numbers, entry by entry. Without any difference both p-values are 1.
 
     Parameters
@@ -46,7 +46,7 @@ def significance_test(first: Any, second: Any) -> PairedTest:
 
     Examples
     --------
-    >>> found = significance_test([0.5, 0.7, 0.6, 0.9], [0.4, 0.5, 0.3, 0.5])
+    >>> found = compare_pairs([0.5, 0.7, 0.6, 0.9], [0.4, 0.5, 0.3, 0.5])
     >>> round(found.difference, 2), round(found.t, 2), found.rank_sum, found.rank_p
     (0.25, 3.87, 0.0, 0.125)
     """
@@ -102,7 +102,7 @@ def compare_classifiers(
         pairs["example_f1"] = [_f1(true, p, 1) for p in predicted]
         there = np.asarray(true.sum(axis=0)).ravel() > 0
         pairs["macro_f1"] = [_f1(true, p, 0)[there] for p in predicted]
-    return {name: significance_test(*both) for name, both in pairs.items() if len(both[0]) > 1}
+    return {name: compare_pairs(*both) for name, both in pairs.items() if len(both[0]) > 1}
 
 
 def adjust(p_values: Any) -> Floats:
@@ -128,7 +128,8 @@ def _top_errors(true: Any, scores: Any) -> Floats:
     for rows in row_chunks(*true.shape):
         best = largest(dense(given[rows]), 1)
         out[rows] = 1.0 - np.take_along_axis(true[rows].toarray(), best, axis=1)[:, 0]
-    return np.asarray(out[np.diff(true.indptr) > 0], np.float64)
+    bad: Floats = out[np.diff(true.indptr) > 0]
+    return bad
 
 
 def _label_areas(true: Any, scores: Any) -> Floats:
