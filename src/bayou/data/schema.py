@@ -34,6 +34,7 @@ R = TypeVar("R", bound=tuple[Any, ...])
 
 # Kernels work in single precision: a number that is finite in double precision may be infinite there.
 MOST_FLOAT, MOST_WHOLE = 1e30, 2**53
+LEAST_FLOAT = 1e-37  # of numbers that must be positive: less is 0 in single precision
 
 
 class Array:
@@ -227,7 +228,7 @@ def _fits(dim: Dim, size: int, found: Mapping[str, int]) -> bool:
 def _inside(value: Any, rule: Any) -> Any:
     return (
         (rule.ge is None or value >= rule.ge)
-        and (rule.gt is None or value > rule.gt)
+        and (rule.gt is None or value > max(rule.gt, LEAST_FLOAT if rule.gt == 0.0 else rule.gt))
         and (rule.le is None or value <= rule.le)
     )
 
@@ -247,6 +248,21 @@ def is_in_reach(value: NDArray[Any]) -> bool:
     if value.dtype.kind != "f" or not value.size:
         return True
     return bool(value.min() >= -MOST_FLOAT and value.max() <= MOST_FLOAT)  # false for NaN
+
+
+def check_squares(name: str, matrices: NDArray[Any]) -> None:
+    """Refuse matrices (n, k, k) that are not symmetric, or have a clearly negative eigenvalue."""
+    if not matrices.size:
+        return
+    scale = np.abs(matrices).max(axis=(1, 2), keepdims=True)
+    unequal = np.abs(matrices - matrices.transpose(0, 2, 1)) > 1e-6 * scale
+    jitter = 1e-6 * scale + 1e-30
+    try:
+        np.linalg.cholesky(matrices + jitter * np.eye(matrices.shape[1]))
+    except np.linalg.LinAlgError:
+        _impossible(name)
+    if unequal.any():
+        _impossible(name)
 
 
 def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[str, int]) -> None:
