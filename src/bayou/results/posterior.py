@@ -137,6 +137,9 @@ class Posterior:
         least = min(given["alpha"].min(initial=1.0), beta[0])
         if not 1 <= n_topics <= MAX_TOPICS or not least > LEAST_FLOAT:
             raise ModelFileError("the model file's priors must be positive; save it again")
+        sums = given["rows"].sum(axis=0, dtype=np.float64)
+        if n_terms and not ((sums > 1e-3) & (sums < 1e3)).all():
+            raise ModelFileError("the model file's topics must sum to one; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
         single = "posterior.single" in arrays
         return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, single=single, **given)
