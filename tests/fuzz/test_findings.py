@@ -127,9 +127,7 @@ def test_checkpoints_with_impossible_indexes(saved, tmp_path, name):
                 seeds.resume(name.removeprefix("checkpoint "), path)
             except ModelFileError:
                 n_refused += 1
-    assert n_refused >= 3 or not any(
-        a.dtype.kind in "iu" and a.ndim and a.size for a in arrays.values()
-    )
+    assert n_refused >= 3 or name.endswith(("LDA/fast", "cvb0 labels"))  # without tokens so far
 
 
 PLACES = ("LabeledLDA/gibbs chains", "AuthorTopicModel/authors", "LabeledHDP/labels")

@@ -93,8 +93,8 @@ class OnlineMarginState(NamedTuple):
 
     def check_relations(self) -> None:
         """Refuse matrices of a file that no sum of squares gives."""
-        schema.check_squares("precision", self.precision)
-        schema.check_squares("gram", self.gram)
+        schema.check_squares("precision", self.precision, 0.0)
+        schema.check_squares("gram", self.gram, -1e-6)
 
 
 def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginState:
