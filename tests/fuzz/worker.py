@@ -16,6 +16,8 @@ from bayou.data import container
 from bayou.data.errors import BayouError
 
 MEMORY = 2 * 2**30  # bytes that one case may ask for
+BLOCK = 50  # consecutive cases of one file: its kernels are loaded once
+MAY_BE_NAN = {"diagnosis_"}  # figures that may be unknown
 SKIP = {"label_ids_", "feature_names_in_"}
 
 
@@ -115,7 +117,7 @@ def main(folder, seed, *cases):
     with tempfile.TemporaryDirectory() as own:
         path = Path(own, "case.bayou")
         for case in map(int, cases):
-            file = files[case % len(files)]
+            file = files[case // BLOCK % len(files)]
             if file.stem not in valid:
                 print(f"start {case} {file.stem}: unchanged", flush=True)
                 path.write_bytes(file.read_bytes())
@@ -136,6 +138,7 @@ def main(folder, seed, *cases):
             bad = [
                 f"{key} {what}" for key, what in out.items()
                 if what not in ("ok", "typed") and what != valid[file.stem].get(key)
+                and not (key in MAY_BE_NAN and what == "not finite")
             ]  # fmt: skip
             print(f"end {case} {' | '.join(bad) or out['load']}".replace("\n", " "), flush=True)
 

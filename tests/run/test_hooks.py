@@ -163,3 +163,33 @@ def test_a_shell_may_be_the_command(tmp_path):
 def test_text_that_utf8_cannot_encode_is_sent_escaped(tmp_path):
     assert hooks.command(f"cp /dev/stdin {tmp_path / 'got'}")('{"id": "x\ud800"}') is None
     assert (tmp_path / "got").read_text() == '{"id": "x\\ud800"}\n'
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "[fe80::1]", "0.0.0.0", "224.0.0.1", "[::ffff:169.254.1.1]"]
+)
+def test_addresses_of_the_machine_s_own_network_are_refused(host):
+    assert "is not allowed" in webhook(f"http://{host}/latest")("{}")
+
+
+def test_a_server_that_fails_is_asked_once_more(monkeypatch):
+    monkeypatch.setattr(hooks, "PAUSE", 0.01)
+    answers = [b"HTTP/1.1 503 x\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 404 x\r\n\r\n"]
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as ear:
+
+        def answer():
+            for said in answers:
+                told, _ = ear.accept()
+                with told:
+                    asked.append(told.recv(65536))
+                    told.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        post = webhook(f"http://127.0.0.1:{ear.getsockname()[1]}")
+        assert post("{}") is None
+        assert len(asked) == 2
+        assert "answered 404" in post("{}")  # a mistake of the request is not repeated
+        thread.join()
+    assert len(asked) == 3

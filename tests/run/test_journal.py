@@ -1,5 +1,7 @@
 """Checkpoints in a folder: the newest that is whole, and no more than are wanted."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,23 @@ def test_other_files_are_left_alone(tmp_path):
         Journal(tmp_path / "j")
     journal.close()
     assert len(list((tmp_path / "j").iterdir())) == 4
+
+
+def test_a_folder_says_who_uses_it(tmp_path):
+    journal = Journal(tmp_path / "j")
+    with pytest.raises(
+        DataError, match=rf"another process \(process {os.getpid()} on .* since 20.*UTC\) uses"
+    ):
+        Journal(tmp_path / "j")
+    journal.close()
+    Journal(tmp_path / "j").close()
+
+
+@pytest.mark.parametrize("name", ["model.bayou", "lock"])
+def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path, name):
+    (tmp_path / "j").mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "j" / name).symlink_to(tmp_path / "precious")
+    with pytest.raises(DataError, match="symbolic link"):
+        Journal(tmp_path / "j")
+    assert (tmp_path / "precious").read_text() == "precious"

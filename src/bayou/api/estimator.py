@@ -21,6 +21,7 @@ from bayou.data import container
 from bayou.data.corpus import Corpus
 from bayou.data.counts import check_sparse, is_frame, move_columns, refuse_texts
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.memory import check_topics
 from bayou.run.loop import Callback
 
 E = TypeVar("E", bound="Estimator")
@@ -81,7 +82,7 @@ class Estimator(BaseEstimator):
             if corpus.n_docs == 0 or corpus.n_terms == 0:
                 what = "documents" if corpus.n_docs == 0 else "terms"
                 raise DataError(f"the corpus has no {what}; give at least one")
-            return _check_size(corpus)
+            return _check_size(corpus, self if reset else None)
         refuse_texts(X, type(self).__name__)
         check_sparse(X)
         given = validate_data(
@@ -89,7 +90,8 @@ class Estimator(BaseEstimator):
         )
         check_non_negative(given, type(self).__name__)
         names = getattr(self, "feature_names_in_", None) if reset else None
-        return _check_size(Corpus.from_matrix(csr_array(given), vocabulary=names))
+        made = Corpus.from_matrix(csr_array(given), vocabulary=names)
+        return _check_size(made, self if reset else None)
 
     def _align(self, corpus: Corpus) -> Corpus:
         """The corpus in the columns of this model, by name where both sides have names."""
@@ -168,6 +170,10 @@ class Estimator(BaseEstimator):
         for part in self.saved:
             part.unpack(self, arrays)
 
+    def _check_loaded(self) -> None:
+        """Refuse parameters of a file that are not allowed, or do not fit what the file holds."""
+        self.check_params()
+
     def _manifest(self, kind: str) -> dict[str, Any]:
         kept = {
             f.name: _jsonable(f.name, getattr(self, f.name))
@@ -204,7 +210,7 @@ class Estimator(BaseEstimator):
         model.n_features_in_ = _whole_number(learned, "n_features_in")
         model.n_iter_ = _whole_number(learned, "n_iter")
         model._restore(arrays)
-        _check_file_params(model.check_params)
+        _check_file_params(model._check_loaded)
         names = model.vocabulary_
         if learned.get("frame") and names is not None:
             model.feature_names_in_ = np.array(list(names), dtype=object)
@@ -230,8 +236,10 @@ def _whole_number(learned: Mapping[str, Any], name: str, most: int = 2**63 - 1) 
     return value
 
 
-def _check_size(corpus: Corpus) -> Corpus:
-    """Refuse sums that single precision cannot carry through a fit."""
+def _check_size(corpus: Corpus, model: Any = None) -> Corpus:
+    """Refuse sums that single precision cannot carry through a fit, and topics that memory cannot hold."""
+    n_topics = getattr(model, "n_topics", None)
+    check_topics(corpus.n_terms, n_topics if isinstance(n_topics, int) else 1)
     if corpus.n_tokens > _MOST_TOKENS:
         raise DataError(
             f"the counts add up to {corpus.n_tokens:.3g}, more than {_MOST_TOKENS:.0e}; scale them down"

@@ -14,6 +14,9 @@ from bayou.data import container
 from bayou.data.errors import ModelFileError
 from bayou.registry import HOMES, find_class
 
+# What reading arrays that do not belong together may raise
+_CONTRADICTIONS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+
 # Functions that make a model from the arrays and manifest of a file, by the kind that the manifest names.
 # `TextModel` adds its own.
 readers: dict[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], Any]] = {}
@@ -45,6 +48,13 @@ def model_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any], na
         return reader(arrays, manifest)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name}: the model does not fit in memory") from None
+    except _CONTRADICTIONS as error:
+        what = type(error).__name__
+        raise ModelFileError(
+            f"{name}: the file contradicts itself ({what}: {error!s:.200})"
+        ) from None
 
 
 def estimator_of(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> Any:

@@ -53,7 +53,7 @@ class Regressor(RegressorMixin, WeightedTopics):
         if len(resp.covariance):
             z = zbar.astype(np.float64) - resp.centre
             variance += np.einsum("dk,tkj,dj->dt", z, resp.covariance, z)
-        return _drop_axis(found), _drop_axis(np.sqrt(variance))
+        return _drop_axis(found), _drop_axis(np.sqrt(np.maximum(variance, 0.0)))
 
     def predict_interval(self, X: Any, *, level: float = 0.9) -> NDArray[np.float64]:
         """Lower and upper ends of the interval that holds a new target with probability ``level``.

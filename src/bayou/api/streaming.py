@@ -230,6 +230,10 @@ class Streaming(EstimatorBase):
         if reason := self._growth_error():
             raise DataError(reason)
 
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        self.resolve()
+
     def _file_dims(self) -> dict[str, int]:
         """Sizes of dimensions that the arrays of a file must have."""
         return {"terms": self.n_features_in_}

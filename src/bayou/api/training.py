@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from bayou.api.estimator import Estimator
 from bayou.data import schema
 from bayou.data.checks import whole
+from bayou.data.errors import ModelFileError
 from bayou.inference.lda.arrays import Each
 from bayou.run import checkpoint as checkpoints
 from bayou.run import loop
@@ -33,8 +35,9 @@ class Training:
         callbacks: list[Callback],
         saver: checkpoints.Saver,
         max_time: float | None,
+        most: float = math.inf,  # steps that a checkpoint may have made
     ) -> None:
-        self.each, self.max_time = each, max_time
+        self.each, self.max_time, self._most = each, max_time, most
         self._callbacks, self._saver = callbacks, saver
 
     def run(
@@ -83,6 +86,8 @@ class Training:
     ) -> S:
         """The state to start from: that of the checkpoint, or a new one. For parameters see `run`."""
         state = self._saver.read(kind, dims) if final else None
+        if state is not None and getattr(state, "step", 0) > self._most:
+            raise ModelFileError("the checkpoint has made more steps than its parameters ask for")
         if state is not None and check is not None:
             check(state)
         return init() if state is None else state
@@ -135,7 +140,8 @@ def training(
     saver = checkpoints.Saver(checkpoint, checkpoint_every, describe)
     title = type(model).__name__
     with Workers(model.n_threads) as workers, loop.progress_bar(model.progress, title) as bar:
-        yield Training(workers.each, [*bar, *model._callbacks()], saver, model.max_time)
+        most = (getattr(model, "n_sweeps", None) or math.inf) * getattr(model, "n_chains", 1)
+        yield Training(workers.each, [*bar, *model._callbacks()], saver, model.max_time, most)
 
 
 def score_of(state: Any) -> float:

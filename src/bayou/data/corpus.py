@@ -12,6 +12,7 @@ from bayou.data.counting import count_tokens
 from bayou.data.counts import CSR, as_counts, round_counts, sum_groups, take_rows
 from bayou.data.errors import DataError
 from bayou.data.fields import as_ids, as_labels, as_names, as_targets
+from bayou.data.memory import check_tokens
 from bayou.data.text import Vectorizer
 from bayou.data.times import as_times
 from bayou.data.token_pattern import TOKEN_PATTERN
@@ -262,6 +263,7 @@ token_pattern
         """
         counts = self.counts
         times = self.whole_counts().astype(np.int64)
+        check_tokens(int(times.sum()))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
         return ends[counts.indptr], np.repeat(counts.indices.astype(np.uint32), times)
 

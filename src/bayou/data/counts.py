@@ -17,7 +17,7 @@ else:
     CSR = sp.csr_array  # older scipy releases do not support subscripts
 
 _MAX_INDEX = np.iinfo(np.int32).max
-_MAX_COUNT = 2**31  # of one term in one document; more is a mistake in the data
+_MAX_COUNT = 2**24  # of one term in one document, as tokens: single precision counts no further
 _NUMERIC = "biuf"
 _REAL = (int, float, np.integer, np.floating, np.bool_)
 

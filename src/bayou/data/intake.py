@@ -25,6 +25,9 @@ Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 
+_MOST = 2**40  # of the number of a slice
+
+
 class IntakeTimes(NamedTuple):
     """Numbers of an intake in a model file."""
 
@@ -33,13 +36,15 @@ class IntakeTimes(NamedTuple):
     arrived: int
     clock: AnyTime
     n_dropped: int
-    late: Annotated[npt.NDArray[np.int64], Array("open", 2, ge=None)]  # slice, late documents
+    late: Annotated[
+        npt.NDArray[np.int64], Array("open", 2, ge=-_MOST, le=_MOST)
+    ]  # slice, late documents
 
 
 class IntakeDocuments(NamedTuple):
     """Waiting documents in a model file: the slice of each, and their counts."""
 
-    numbers: Annotated[npt.NDArray[np.int64], Array("docs", ge=None)]
+    numbers: Annotated[npt.NDArray[np.int64], Array("docs", ge=-_MOST, le=_MOST)]
     indptr: Annotated[Ints, Array("docs+1", offsets="entries")]
     indices: Annotated[Ints, Array("entries", below="terms")]
     data: Annotated[Floats, Array("entries")]

@@ -33,7 +33,8 @@ Dim = (
 R = TypeVar("R", bound=tuple[Any, ...])
 
 # Kernels work in single precision: a number that is finite in double precision may be infinite there.
-MOST_FLOAT, MOST_WHOLE = 1e30, 2**53
+MOST_FLOAT, MOST_WHOLE = 1e30, 2**60
+LEAST_FLOAT = 1e-37  # of numbers that must be positive: less is 0 in single precision
 
 
 class Array:
@@ -210,7 +211,10 @@ def _check_type(field: _Field, value: Any) -> None:
     if bool in field.types or (math.isnan(value) and not field.rule.finite):
         return
     most = MOST_WHOLE if isinstance(value, int) else MOST_FLOAT
-    in_reach = math.isfinite(value) and abs(value) <= most
+    is_low = (
+        isinstance(value, float) and value < -most
+    )  # whole numbers have marks such as the least one
+    in_reach = math.isfinite(value) and value <= most and not is_low
     if (field.rule.finite and not in_reach) or not _inside(value, field.rule):
         raise ModelFileError(f"the file's number {field.name!r} is impossible: {value!r:.40}")
 
@@ -243,7 +247,7 @@ def _fits(dim: Dim, size: int, found: Mapping[str, int]) -> bool:
 def _inside(value: Any, rule: Any) -> Any:
     return (
         (rule.ge is None or value >= rule.ge)
-        and (rule.gt is None or value > rule.gt)
+        and (rule.gt is None or value > max(rule.gt, LEAST_FLOAT if rule.gt == 0.0 else rule.gt))
         and (rule.le is None or value <= rule.le)
     )
 
@@ -263,6 +267,23 @@ def is_in_reach(value: NDArray[Any]) -> bool:
     if value.dtype.kind != "f" or not value.size:
         return True
     return bool(value.min() >= -MOST_FLOAT and value.max() <= MOST_FLOAT)  # false for NaN
+
+
+def check_squares(name: str, matrices: NDArray[Any], least: float) -> None:
+    """Refuse matrices (n, k, k) that are not symmetric, or have an eigenvalue that is clearly too small.
+
+    ``least`` is that eigenvalue as a share of the largest number.
+    """
+    if not matrices.size:
+        return
+    scale = np.abs(matrices).max(axis=(1, 2), keepdims=True)
+    unequal = np.abs(matrices - matrices.transpose(0, 2, 1)) > 1e-6 * scale
+    try:
+        np.linalg.cholesky(matrices - (least * scale - 1e-30) * np.eye(matrices.shape[1]))
+    except np.linalg.LinAlgError:
+        _impossible(name)
+    if unequal.any():
+        _impossible(name)
 
 
 def _check_indexes(name: str, value: NDArray[Any], rule: Array, found: Mapping[str, int]) -> None:

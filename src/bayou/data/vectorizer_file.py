@@ -43,6 +43,12 @@ def restore_vectorizer(given: Any) -> Vectorizer:
         raise ModelFileError("the model file holds unknown parameters of the vectoriser")
     try:
         made = Vectorizer(**given | {"ngrams": tuple(given.get("ngrams", (1, 1)))})
+        if type(made.lowercase) is not bool:
+            raise DataError(f"lowercase must be true or false, got {made.lowercase!r:.40}")
+        for words in (made.stop_words, made.vocabulary):
+            is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
+            if words is not None and not isinstance(words, str) and not is_list:
+                raise DataError(f"words must be strings, got {words!r:.40}")
         check_limits(made.min_df, made.max_df, made.max_features)
         tokenize(
             "", min_length=made.min_length, ngrams=made.ngrams, token_pattern=made.token_pattern

@@ -72,9 +72,12 @@ def build_alias_into(prob, alias, weights, small, large):
 
 @jit
 def pick_alias(u, prob, alias):
-    """The index for one uniform number u in [0, 1), which selects the cell and then cell or alias."""
+    """The index for one uniform number u in [0, 1), which selects the cell and then cell or alias.
+
+    Any other u, such as NaN or a quotient that was rounded up to 1, gives an index of the table as well.
+    """
     x = u * len(prob)
-    k = np.int64(x)
+    k = max(min(np.int64(x), len(prob) - 1), 0)
     if x - k < prob[k]:
         return k
     return np.int64(alias[k])

@@ -57,7 +57,7 @@ class State(NamedTuple):
     z: Annotated[I32, Array("chains", "tokens", below="places")]  # place in Y_d
     kept: Annotated[F32, Array("chains", "cells")]  # sum of expected counts over kept sweeps
     root: Annotated[F64, Array("chains", "labels")]  # g
-    concentrations: Annotated[F64, Array("chains", 2)]  # b1, b0
+    concentrations: Annotated[F64, Array("chains", 2, gt=0.0)]  # b1, b0
     root_kept: Annotated[F64, Array("chains", "labels")]  # sum of b1 g over kept sweeps
 
 

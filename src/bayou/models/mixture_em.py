@@ -78,7 +78,7 @@ class State(NamedTuple):
 
 def check(state: State) -> None:
     """Refuse statistics of a file whose scale or number of topics is 0."""
-    if not len(state.share) or not state.totals[0] > 0.0:
+    if not len(state.share) or not min(state.totals[0], state.share.sum()) > 1e-30:
         raise ModelFileError("the model file's statistics must be positive; train the model again")
 
 

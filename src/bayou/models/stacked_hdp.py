@@ -76,7 +76,7 @@ class State(NamedTuple):
     alpha_kept: Annotated[F64, Array("chains", "topics")]  # sum of b1 g over kept sweeps
     topic_root: Annotated[F64, Array("chains", "topics")]  # g
     label_root: Annotated[F64, Array("chains", "labels")]  # h
-    concentrations: Annotated[F64, Array("chains", 4)]  # b1, b0, c1, c0
+    concentrations: Annotated[F64, Array("chains", 4, gt=0.0)]  # b1, b0, c1, c0
 
 
 def init(plan: LevelPlan, p: Settings, each: Each) -> State:

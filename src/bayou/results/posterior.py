@@ -13,9 +13,10 @@ from scipy.sparse import csr_array
 
 from bayou._version import __version__
 from bayou.data import container
+from bayou.data.checks import MAX_TOPICS
 from bayou.data.container import pack_strings, unpack_strings
 from bayou.data.errors import DataError, ModelFileError
-from bayou.data.schema import is_in_reach
+from bayou.data.schema import LEAST_FLOAT, is_in_reach
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.lda.fold_in import em_rows
 from bayou.kernels.spectral.mixture import posterior_docs
@@ -133,8 +134,12 @@ class Posterior:
         if draws is not None:
             n_draws = max(len(draws) if draws.ndim else 0, 1)
             check_arrays("draws", draws, np.float32, (n_draws, *shape))
-        if n_topics < 1 or not (given["alpha"] > 0).all() or not beta[0] > 0:
+        least = min(given["alpha"].min(initial=1.0), beta[0])
+        if not 1 <= n_topics <= MAX_TOPICS or not least > LEAST_FLOAT:
             raise ModelFileError("the model file's priors must be positive; save it again")
+        sums = given["rows"].sum(axis=0, dtype=np.float64)
+        if n_terms and not ((sums > 1e-3) & (sums < 1e3)).all():
+            raise ModelFileError("the model file's topics must sum to one; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
         single = "posterior.single" in arrays
         return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, single=single, **given)

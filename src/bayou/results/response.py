@@ -169,6 +169,9 @@ class Response:
         got = schema.read(_ResponseArrays, arrays, "response", dims)._asdict()
         share, kind = float(got.pop("share")[0]), KINDS[int(got.pop("kind")[0])]
         n_members, n_tasks = int(got.pop("members")[0]), len(got["intercept"])
+        weight = got["term_weight"]
+        if ((weight > 0) & (weight < 1e-30)).any():
+            raise ModelFileError("the model file's weights of terms are too small; save it again")
         if shape[1] % n_members:
             raise ModelFileError("the model file's chains do not fit its topics; save it again")
         if "response.power" in arrays:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import ipaddress
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -19,7 +22,8 @@ from typing import IO
 
 from bayou.data.errors import reason_of
 
-SECONDS = 10.0  # time limit of a command or a request
+SECONDS = 10.0  # time limit of a command, or of a request with its repetition
+PAUSE = 1.0  # seconds before a request is repeated
 
 _OF_A_SHELL = frozenset(
     ["|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>>", "2>&1", "&>"]
@@ -97,23 +101,38 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def webhook(url: str) -> Hook:
-    """A function that posts a line of JSON to a URL; it returns None, or an error message."""
+    """A function that posts a line of JSON to a URL; it returns None, or an error message.
+
+    The request is repeated once if the server cannot be reached or fails, so a server may receive an alert
+    twice. Redirects are not followed. Link-local, multicast and unspecified addresses are refused: they
+    belong to the machine's own network, such as the metadata of a cloud.
+    """
     server = _server(url)
     address, headers = _split_address(url)
     opener = urllib.request.build_opener(_NoRedirect)
 
     def send(text: str) -> str | None:
+        """Post, and once more if the server could not be reached or failed."""
+        problem, again = send_once(text)
+        if problem is not None and again:
+            time.sleep(PAUSE)
+            problem, _ = send_once(text)
+        return problem
+
+    def send_once(text: str) -> tuple[str | None, bool]:
         asked = urllib.request.Request(address, text.encode("utf-8", "backslashreplace"), headers)
         try:
+            if reason := _refuse_host(urllib.parse.urlsplit(address).hostname or ""):
+                return f"{server} is not allowed: {reason}", False
             with opener.open(asked, timeout=SECONDS) as answer:
                 answer.read(1)
-            return None
+            return None, False
         except urllib.error.HTTPError as error:
-            return f"{server} answered {error.code}"
+            return f"{server} answered {error.code}", error.code >= 500
         except http.client.HTTPException as error:  # its text may contain the address
-            return f"{server} could not be reached: {type(error).__name__}"
+            return f"{server} could not be reached: {type(error).__name__}", False
         except (OSError, ValueError) as error:
-            return f"{server} could not be reached: {getattr(error, 'reason', error)}"
+            return f"{server} could not be reached: {getattr(error, 'reason', error)}", True
 
     def post(text: str) -> str | None:
         # neither a slow name lookup nor a reply that arrives byte by byte is limited by the timeout
@@ -124,6 +143,16 @@ def webhook(url: str) -> Hook:
         return said[0] if said else f"{server} took over {SECONDS:g} s; the request was abandoned"
 
     return post
+
+
+def _refuse_host(host: str) -> str:
+    """Why no alert is sent to a host; an empty string if one may be."""
+    for *_, place in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM):
+        ip = ipaddress.ip_address(str(place[0]).partition("%")[0])
+        ip = getattr(ip, "ipv4_mapped", None) or ip
+        if ip.is_link_local or ip.is_multicast or ip.is_unspecified:
+            return f"{ip} is a link-local, multicast or unspecified address"
+    return ""
 
 
 def _split_address(url: str) -> tuple[str, dict[str, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import socket
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,6 +48,9 @@ class Journal:
         self.folder, self._keep, self._told = Path(folder), keep, told
         self.n_damaged = 0
         self.folder.mkdir(exist_ok=True)
+        for name in ("lock", "model.bayou"):
+            if (self.folder / name).is_symlink():
+                raise DataError(f"{self.folder / name} is a symbolic link; remove it")
         self._lock = _lock(self.folder / "lock")
         for path in self.folder.iterdir():
             if _TORN.fullmatch(path.name):  # the process that wrote it is gone
@@ -108,7 +113,10 @@ class Journal:
 
 
 def _lock(path: Path) -> int | None:
-    """A lock that the system releases when the process ends; None if the system has no such locks."""
+    """A lock that the system releases when the process ends; None if the system has no such locks.
+
+    The file names its holder, for the message that another process gets.
+    """
     try:
         import fcntl
     except ImportError:
@@ -117,8 +125,13 @@ def _lock(path: Path) -> int | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
         os.close(descriptor)
         raise DataError(
-            f"another process uses {path.parent}; wait until it ends, or give another --state"
+            f"another process{f' ({holder})' if holder else ''} uses {path.parent}; wait until it ends, or "
+            "give another --state"
         ) from None
+    os.ftruncate(descriptor, 0)
+    now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+    os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} since {now}\n".encode())
     return descriptor

@@ -312,6 +312,40 @@ def test_a_file_that_is_cut_short(tmp_path):
     assert "was truncated" in said[0]
 
 
+def test_a_file_that_is_copied_truncated_and_written_again_loses_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(3))
+    source, said = opened([path], follow=True), []
+    source.remarks = said.append
+    assert len(source.read(3, 0.0)) == 3
+    position = source.position()
+    (tmp_path / "a.jsonl.1").write_text(lines(5))  # two more lines came before the copy
+    with path.open("r+") as file:  # the same file, longer than before
+        file.truncate(0)
+        file.write(lines(9, 100))
+    found = [item for _ in range(4) for item in source.read(20, 0.0)]
+    assert texts(found) == ["t3", "t4", *(f"t{i}" for i in range(100, 109))]
+    assert "copy" in said[0]
+    # interrupted before the truncation
+    again = opened([path], position, follow=True)
+    found = [item for _ in range(4) for item in again.read(20, 0.0)]
+    assert texts(found) == ["t3", "t4", *(f"t{i}" for i in range(100, 109))]
+
+
+def test_a_file_that_is_written_again_without_a_copy_says_what_is_lost(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines(3))
+    source, said = opened([path], follow=True), []
+    source.remarks = said.append
+    assert len(source.read(3, 0.0)) == 3
+    with path.open("r+") as file:
+        file.truncate(0)
+        file.write(lines(9, 100))
+    found = [item for _ in range(4) for item in source.read(20, 0.0)]
+    assert texts(found) == [f"t{i}" for i in range(100, 109)]
+    assert "what was added to it after those bytes is lost" in said[0]
+
+
 @pytest.fixture
 def piped(monkeypatch):
     """Standard input is a pipe; gives its other end."""

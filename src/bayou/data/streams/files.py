@@ -13,7 +13,7 @@ from bayou.data.errors import DataError
 from bayou.data.lines import MAX_LINE_BYTES, STDIN, EncodingErrors, describe
 from bayou.data.records import same_name
 from bayou.data.streams.items import SHOWN, U64, Item, Position, Source, field_of, parse_item
-from bayou.data.streams.lines import Line, LineReader, Place, nap
+from bayou.data.streams.lines import Line, LineReader, Place, is_continued_by, nap
 from bayou.data.streams.table import RowReader
 
 FORMATS = ("jsonl", "csv", "tsv")
@@ -68,10 +68,24 @@ class Files(Source):
             return path
         folder = os.path.dirname(path) or "."
         if os.path.exists(path) and os.stat(path).st_ino == place.inode:
-            return path
+            return path if is_continued_by(path, place) else self._copy(place) or path
         with os.scandir(folder) as entries:
             found = [e.path for e in entries if e.is_file() and e.inode() == place.inode]
         return found[0] if found else path
+
+    def _copy(self, place: Place) -> str | None:
+        """The newest copy of a file that was truncated after it was copied, or None."""
+        path = self.paths[self._i]
+        if not place.offset:
+            return None
+        with os.scandir(os.path.dirname(path) or ".") as entries:
+            named = [
+                e
+                for e in entries
+                if e.is_file() and e.name.startswith(f"{os.path.basename(path)}.")
+            ]
+        named.sort(key=lambda e: -e.stat().st_mtime_ns)
+        return next((e.path for e in named if is_continued_by(e.path, place)), None)
 
     def _open(self, path: str, place: Place | None = None) -> None:
         self._reader = LineReader(path, self.how.max_line_bytes, place)
@@ -116,10 +130,26 @@ class Files(Source):
             return not os.path.exists(self.paths[self._i])  # the successor may not exist yet
         other = self._reader.is_replaced()
         if other is None:
-            self.remarks(f"{self._reader.name} was truncated and is read again from the beginning")
-            self._next_file(self.paths[self._i])
+            self._go_on_after_truncation()
             return True
         return not other
+
+    def _go_on_after_truncation(self) -> None:
+        """Read the rest in a copy of the file, or the file again from its beginning."""
+        place, path = self._reader.place(self._mark), self.paths[self._i]
+        copy = self._copy(place)
+        if copy is None:
+            self.remarks(
+                f"{self._reader.name} was truncated after {self._mark:,} bytes had been read, and is read "
+                "again from the beginning; what was added to it after those bytes is lost"
+            )
+            return self._next_file(path)
+        self.remarks(f"{self._reader.name} was truncated; the rest is read in its copy {copy}")
+        before = self._reader
+        if self._table is not None:
+            self._table.drop()
+        self._open(copy, place)
+        return before.close()
 
     def _end(self) -> Item | None:
         """A last line without a line end, if any; then open the next file, or end the stream."""

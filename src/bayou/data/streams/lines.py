@@ -15,6 +15,7 @@ from bayou.data.errors import DataError
 from bayou.data.lines import STDIN, check_stdin, describe
 
 _CHUNK, _HEAD, _NAP = 2**18, 4096, 0.05
+_SEAM = 512  # bytes before the position that are compared, to notice a file that was written again
 _PACKED = 2**14  # bytes of gzip data per read: they expand to 17 MB at most
 _GZIP, _UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 _EITHER = 32 + zlib.MAX_WBITS  # zlib or gzip, detected by the first bytes
@@ -49,7 +50,7 @@ class LineReader:
         self._packed = not self._pipe and os.pread(self._fd, 2, 0) == _GZIP
         self.inode = 0 if self._pipe else os.fstat(self._fd).st_ino
         self._lines: deque[Line] = deque()
-        self._tail = self._head = b""
+        self._tail = self._head = self._last = b""
         self._unzip: Any = None
         self._lost = 0  # bytes of an over-long line that were dropped
         self.at = self.n_raw = self._n_out = 0
@@ -118,8 +119,14 @@ class LineReader:
         """Decompressed bytes, possibly none; None if there are none within the time. Sets `at_end`."""
         if self._pipe and not select.select([self._fd], [], [], wait)[0]:
             return None
+        if (
+            not self._is_unchanged()
+        ):  # truncated and written again, so more bytes are not the next ones
+            self.at_end = True
+            return b""
         raw = os.read(self._fd, _CHUNK if self._begun and self._unzip is None else _PACKED)
         self.n_raw += len(raw)
+        self._last = (self._last + raw)[-_SEAM:] if len(raw) < _SEAM else raw[-_SEAM:]
         if not raw:
             self.at_end = True
             if self._unzip is not None and not self._unzip.eof:
@@ -167,7 +174,7 @@ class LineReader:
             self._tail = self._tail[:200]
 
     def is_replaced(self) -> bool | None:
-        """Whether another file has this name by now; None: the same file, but truncated."""
+        """Whether another file has this name by now; None: the same file, but truncated or rewritten."""
         if self._pipe or self._packed:
             return False
         try:
@@ -176,7 +183,13 @@ class LineReader:
             return False  # moved; the successor does not exist yet
         if now.st_ino != self.inode:
             return True
-        return None if now.st_size < self._n_out else False
+        return None if now.st_size < self._n_out or not self._is_unchanged() else False
+
+    def _is_unchanged(self) -> bool:
+        """Whether the bytes before the position are those that were read."""
+        if self._pipe or self._packed or not self._last:
+            return True
+        return os.pread(self._fd, len(self._last), self.n_raw - len(self._last)) == self._last
 
     def lag(self) -> int | None:
         """Number of bytes left to read, or None if unknown."""
@@ -188,6 +201,20 @@ class LineReader:
         """Close the file."""
         if self._fd:
             os.close(self._fd)
+
+
+def is_continued_by(path: str, place: Place) -> bool:
+    """Whether a file without compression begins with the bytes before a place."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(place.n_head)
+            return (
+                os.fstat(file.fileno()).st_size >= place.offset
+                and hashlib.sha256(head).hexdigest() == place.head
+                and head[:2] != _GZIP
+            )
+    except OSError:
+        return False
 
 
 def nap(until: float) -> None:

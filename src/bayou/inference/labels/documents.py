@@ -17,7 +17,7 @@ class LabelDocuments(NamedTuple):
 
     indptr: Annotated[I64, Array("docs+1", offsets="pairs")]
     terms: Annotated[I32, Array("pairs", below="terms")]
-    counts: Annotated[F32, Array("pairs")]
+    counts: Annotated[F32, Array("pairs", le=2.0**24)]
     label_ptr: Annotated[I64, Array("docs+1", offsets="given")]
     label_ids: Annotated[I64, Array("given")]
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayou.data.errors import ModelFileError
 from bayou.data.schema import Array, Number
 from bayou.inference.labels import cells as label_cells
 from bayou.inference.labels.cells import Cells, SharingSettings
@@ -45,6 +46,11 @@ class LabelStreamState(NamedTuple):
     tables: Annotated[F64, Array(("labels", 0))]  # per document; empty where no root is learned
     scored: Annotated[F64, Array("mixes", 2, "bins")]  # ln(share) of all labels and of true labels
     sizes: Annotated[F64, Array(2, ("terms", 0), ge=None)]  # regression of the number of labels
+
+    def check_relations(self) -> None:
+        """Refuse a state of a file that stands for more than 1e30 words or documents."""
+        if ((self.doubt > 0.0) & (self.doubt < 1e-30)).any():
+            raise ModelFileError("the file's array 'doubt' holds impossible numbers")
 
     @property
     def cells(self) -> Cells:

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayou.data.memory import check_tokens
 from bayou.data.schema import Array
 from bayou.inference.lda.arrays import F32, I32, I64, U32, U64
 from bayou.kernels.lda import em, fixed_sweep
@@ -17,7 +18,7 @@ class Pairs(NamedTuple):
 
     indptr: Annotated[I64, Array("docs+1", offsets="pairs")]
     terms: Annotated[I32, Array("pairs", below="terms")]
-    counts: Annotated[F32, Array("pairs")]
+    counts: Annotated[F32, Array("pairs", le=2.0**24)]
 
     @property
     def n_docs(self) -> int:
@@ -97,6 +98,7 @@ def pairs_of(counts: csr_array) -> Pairs:
 def tokens_of(pairs: Pairs) -> Tokens:
     """Tokens of whole counts: each term is repeated as often as it counts."""
     times = np.rint(pairs.counts).astype(np.int64)
+    check_tokens(int(times.sum()))
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(times)])
     return Tokens(ends[pairs.indptr], np.repeat(pairs.terms.astype(np.uint32), times))
 

@@ -9,7 +9,7 @@ import numpy as np
 from bayou.inference.lda.arrays import F32, F64, TOKEN_COST, U16, U64, Each, topic_totals
 from bayou.inference.lda.documents import TokenIndex, Tokens, index_tokens
 from bayou.inference.lda.fold_in import prior_mass
-from bayou.inference.lda.resume import check_counts
+from bayou.inference.lda.resume import check_counts, refuse
 from bayou.kernels import alias
 from bayou.kernels.lda import fixed_sweep, mh_sweep, sweep
 from bayou.kernels.rng import INIT, TOKEN
@@ -40,6 +40,8 @@ def resume_rules(chain: SamplerChain, n_topics: int, inference: str) -> dict[str
     dims["columns"] = 1 + (N_PROPOSALS if inference == "mh" else 0)
 
     def check(state: Any) -> None:
+        if state.n_kept and not len(state.kept):
+            refuse("kept", "has no rows, but sweeps were kept")
         if inference == "gibbs":
             counts = state.term_topic
             check_counts(state.tokens[:, 0], terms, counts, counts.sum(axis=0, dtype=np.float64))

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayou.data import schema
 from bayou.data.errors import ModelFileError
 from bayou.data.schema import Array, Number
 from bayou.inference.lda import columns
@@ -95,6 +96,11 @@ class OnlineMarginState(NamedTuple):
     bend: Annotated[F64, Array("refitted")]  # sum of p (1 - p) per task
     curve: Annotated[F64, Array(4, N_BINS)]  # results of thresholds on probabilities
     lessons: float  # documents that the second stage has learned from
+
+    def check_relations(self) -> None:
+        """Refuse matrices of a file that no sum of squares gives."""
+        schema.check_squares("precision", self.precision, 0.0)
+        schema.check_squares("gram", self.gram, -1e-6)
 
 
 def init(n_terms: int, n_tasks: int, p: OnlineMarginSettings) -> OnlineMarginState:

@@ -66,7 +66,7 @@ def pick_prior(x, tables, v, scratch, alpha, rows):
     if t < 0:
         return np.int64(pick(scratch, x * weigh_prior(scratch, alpha, rows, v)))
     cell = x * prob.shape[1]
-    k = min(np.int64(cell), prob.shape[1] - 1)
+    k = max(min(np.int64(cell), prob.shape[1] - 1), 0)  # for any x, also for NaN
     if cell - k < prob[t, k]:
         return k
     return np.int64(alias[t, k])

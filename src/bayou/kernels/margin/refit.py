@@ -79,7 +79,7 @@ def add_curve(curve, scores, y, weight, shown):
         for i in range(shown.size):
             if shown[i] and weight[d] > 0.0:
                 p = 1.0 / (1.0 + math.exp(-scores[d, i]))
-                at = min(np.int64(p * n_bins), n_bins - 1)
+                at = max(min(np.int64(p * n_bins), n_bins - 1), 0)  # for any score, also for NaN
                 curve[0, at] += weight[d]
                 if y[d, i] > 0.0:
                     curve[1, at] += weight[d]

@@ -72,7 +72,7 @@ def divergences(out, lengths, expected, table, burst, seed, slice_, topic, tol):
                 if u < burst:
                     cell = pick_alias(u / burst, prob, alias)
                 else:
-                    cell = urn[min(np.int64(u - burst), i - 1)]
+                    cell = urn[max(min(np.int64(u - burst), i - 1), 0)]
                 urn[i] = cell
                 counts[cell] += 1
         value = 0.0
