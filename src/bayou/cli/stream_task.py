@@ -45,9 +45,7 @@ class StreamTask:
         self._warn = warn
         self._has_begun = False
         self._is_regression = predictions.is_regression(model.estimator_)
-        self._is_classifier = (
-            predictions.is_supervised(model.estimator_) and not self._is_regression
-        )
+        self._is_classifier = predictions.is_classifier(model.estimator_)
         self._counts = (model.n_known_, model.n_unknown_)
         self._unknown = math.nan
 
