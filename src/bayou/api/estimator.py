@@ -36,7 +36,7 @@ class Saved(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):
-    """What every model has in common. Result mixins (`Topics`, `Classifier`, ...) add what users read.
+    """The base of all models. Result mixins (`Topics`, `Classifier`, ...) add the results of training.
 
     A model declares its parameters with `params.param` and what its file holds as `saved`. Rules about
     several parameters extend `check_params`.

@@ -24,7 +24,7 @@ Step = Callable[[S], tuple[S, Info | None]]
 
 
 class Training:
-    """What the sweeps of one `fit` share: `each` runs work on threads, `run` repeats a step."""
+    """The run of one `fit`: `each` distributes work over threads, `run` repeats a step."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One learner for streaming models, behind `bayou fit --first`, `bayou update` and `bayou stream`."""
+"""Learner for streaming models, used by `bayou fit --first`, `bayou update` and `bayou stream`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ R = TypeVar("R", bound=tuple[Any, ...])
 
 
 class Array:
-    """What an array must be: its dimensions and the range of its numbers.
+    """Declaration of an array: its dimensions and the range of its numbers.
 
     Parameters
     ----------
