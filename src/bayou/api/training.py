@@ -119,7 +119,7 @@ def training(
     """
     whole("checkpoint_every", checkpoint_every, 1)
     if checkpoint is not None and model.random_state is None:
-        raise ValueError("a checkpoint needs a fixed random_state; give an integer")
+        raise ValueError("a checkpoint needs a random_state that can be repeated; give an integer")
 
     def describe() -> dict[str, Any]:
         manifest = model._manifest("checkpoint")
