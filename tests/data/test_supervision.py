@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from bayou.data import Corpus, DataError
 from bayou.data.errors import MissingTargetsWarning
 from bayou.data.label_forms import pack_classes, unpack_classes
+from bayou.data.reading import labels_of
 from bayou.data.supervision import merge_classes, read_labels, read_targets, signs
 
 ALPHABETS = {
@@ -327,3 +328,23 @@ def test_of_a_batch_of_a_stream_of_labels_nothing_may_be_known(y):
     assert found.kind == "multi-label"
     assert not found.known.any()
     assert found.indicator.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [[1, 0, 0], [0, 1, 1]],
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]],
+        [[1, 0, 0], None],
+        [(True, False, False), np.array([0, 1, 1])],
+    ],
+)
+def test_an_indicator_in_lists_names_no_labels(y):
+    assert labels_of(y, None) is None
+    assert read_labels(y, 2).classes.tolist() == [0, 1, 2]
+
+
+def test_lists_that_are_no_indicator_name_their_labels():
+    assert labels_of([["a"], ["b", "a"]], None) == ["a", "b"]
+    assert labels_of([[0], [1]], None) == [0, 1]
+    assert labels_of([[0, 2], [1, 0]], None) == [0, 1, 2]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayou._version import __version__
@@ -38,7 +37,7 @@ class Saved(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):
-    """What every model has in common. Result mixins (`Topics`, `Classifier`, ...) add what users read.
+    """The base of all models. Result mixins (`Topics`, `Classifier`, ...) add the results of training.
 
     A model declares its parameters with `params.param` and what its file holds as `saved`. Rules about
     several parameters extend `check_params`.
@@ -119,11 +118,8 @@ class Estimator(BaseEstimator):
         self._callbacks()
 
     def _resolve_seed(self) -> int:
-        """One integer from `random_state`, once a fit."""
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state) & 0xFFFFFFFF
-        generator = check_random_state(self.random_state)
-        return int(generator.randint(np.iinfo(np.int32).max))
+        """One integer from `random_state`, once per fit."""
+        return params.resolve_seed(self.random_state)
 
     def _callbacks(self) -> list[Callback]:
         given = self.callbacks

@@ -1,4 +1,4 @@
-"""From a file to the model that wrote it, whichever that was."""
+"""Loading of model files."""
 
 from __future__ import annotations
 

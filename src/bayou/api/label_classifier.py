@@ -168,7 +168,7 @@ class LabelClassifier(ClassifierMixin, TopicsBase):
             return proportions(scores.member_topics(post, 0, pairs, workers.each), post.link_alpha)
 
     def explain(self, X: Any) -> list[LabelExplanation]:
-        """Which terms voted for which labels, and how much topics over labels added.
+        """Contribution of each term, and of topics over labels, to the share of each label.
 
         Returns
         -------

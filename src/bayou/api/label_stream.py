@@ -202,7 +202,7 @@ class LabelStream(Together):
 
     @property
     def response_(self) -> LabelResponse:  # type: ignore[override]
-        """How scores become answers, from documents that were scored before they were learned."""
+        """How scores become predictions, fitted to documents that were scored before they were learned."""
         check_is_fitted(self)
         state, none = self._current(), np.zeros(0)
         choice = progress.choose_from_tally(state.scored, float(state.lengths[LABELS]))

@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from bayou.data import checks
 
@@ -190,3 +191,10 @@ def _number_of(estimator: Any, name: str) -> float | None:
     found = getattr(estimator, name)
     is_number = isinstance(found, Real) and not isinstance(found, bool)
     return found if is_number else None
+
+
+def resolve_seed(random_state: Any) -> int:
+    """One integer from a seed, a generator or None. To be called once per fit."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state) & 0xFFFFFFFF
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

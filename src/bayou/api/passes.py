@@ -1,4 +1,4 @@
-"""What online topic models without labels share: reading documents, and passes of `fit` until convergence."""
+"""Training of online topic models without labels: reading documents, passes of `fit` until convergence."""
 
 from __future__ import annotations
 

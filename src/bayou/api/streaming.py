@@ -27,6 +27,10 @@ Take = Callable[[int, int, int], Any]  # documents lo .. hi of a pass
 class Pending(Protocol):
     """Documents that wait for their mini-batch to be full: a NamedTuple of arrays with these methods."""
 
+    @classmethod
+    def none(cls) -> Self:
+        """No documents."""
+
     @property
     def n_docs(self) -> int:
         """Number of documents."""
@@ -50,7 +54,7 @@ class Stream(NamedTuple):
     """
 
     state: type[Any]
-    documents: type[Any]
+    documents: type[Pending]
     update: Callable[..., Any]
     init: Callable[..., Any] | None = None
     move_terms: Callable[[Any, I64, int], tuple[Any, float]] | None = None

@@ -27,7 +27,7 @@ Step = Callable[[S], tuple[S, Info | None]]
 
 
 class Training:
-    """What the sweeps of one `fit` share: `each` runs work on threads, `run` repeats a step."""
+    """The run of one `fit`: `each` distributes work over threads, `run` repeats a step."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ def training(
     """
     whole("checkpoint_every", checkpoint_every, 1)
     if checkpoint is not None and model.random_state is None:
-        raise ValueError("a checkpoint needs a fixed random_state; give an integer")
+        raise ValueError("a checkpoint needs a random_state that can be repeated; give an integer")
 
     def describe() -> dict[str, Any]:
         manifest = model._manifest("checkpoint")

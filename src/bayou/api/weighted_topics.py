@@ -78,7 +78,7 @@ class WeightedTopics(EstimatorBase):
             )
 
     def explain(self, X: Any) -> list[MarginExplanation]:
-        """What each term adds to each score, through topics and directly.
+        """Contribution of each term to each score, through topics and directly.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ def _on_number(tokens: Any, corpus: Corpus, messages: Messages) -> None:
 
 
 def _few_steps(name: str, n_docs: int, each: int, n_passes: int) -> str:
-    """Which model to use for few documents, or how to train this one for longer."""
+    """Message for few documents: another model, or more passes."""
     batch, steps = name.removeprefix("online-"), several(each * n_passes, "step")
     other = batch if batch != name and batch in catalogue.classes() else "lda"
     text = f"{name} is a streaming model, and {n_docs:,} documents give only {steps}: use --model {other}"

@@ -30,7 +30,7 @@ def open_alerts(path: Path, append: bool) -> Any:
 
 
 def hooks_of(wanted: Alerts) -> list[Hook]:
-    """What is called with each alert; a wrong command or address is a usage error."""
+    """Hooks that are called with each alert; a wrong command or address is a usage error."""
     from bayou.run import hooks
 
     out = []
@@ -69,7 +69,7 @@ def line(alert: Any) -> str:
 
 @contextlib.contextmanager
 def require_dates(is_needed: bool) -> Iterator[None]:
-    """Where dates are needed, an error about a date does not suggest to ignore the column."""
+    """If dates are required, remove the advice to ignore the column from errors about dates."""
     try:
         yield
     except DataError as error:

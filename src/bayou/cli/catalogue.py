@@ -27,7 +27,7 @@ _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class About(NamedTuple):
-    """What `bayou models` prints about a model."""
+    """Description of a model for `bayou models`."""
 
     line: str
     paper: str

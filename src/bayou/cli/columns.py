@@ -14,7 +14,7 @@ _TEXT, _SEPARATOR = "text", "label_separator"
 
 
 class FieldNames(NamedTuple):
-    """Which field of a record is what, from options and from the model."""
+    """Names of the fields of records, from options and from the model."""
 
     columns: Columns
     usual: Mapping[str, str]  # names to look for first where no option gives one

@@ -82,7 +82,7 @@ def _findings() -> Iterator[Finding]:
 
 
 def _compiled_folder() -> Finding:
-    """Where Numba keeps compiled code: NUMBA_CACHE_DIR, beside the sources, or the user's cache."""
+    """Folder of compiled code: NUMBA_CACHE_DIR, next to the sources, or the user's cache."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     beside = Path(bayou.__file__).parent / "kernels" / "__pycache__"
     if named:

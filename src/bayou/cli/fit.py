@@ -55,7 +55,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class Words:
-    """Which words become terms."""
+    """Choice of terms."""
 
     stop_words: options.StopWords = "english"
     min_df: Annotated[str, options.words_option(
@@ -99,7 +99,7 @@ class FitInput(options.FullInput):
 
 @dataclass(frozen=True)
 class TrainingOptions(options.Checkpoints):
-    """How the model is trained."""
+    """Options of training."""
 
     first: options.First = None
     seed: options.Seed = 0

@@ -27,7 +27,7 @@ _FLAG = "--first"
 
 
 def first_documents(kind: Any, file: str, first: int | None, report: Path | None) -> int | None:
-    """From how many documents words are chosen; None to fit the whole corpus at once."""
+    """Number of documents that words are chosen from; None to fit the whole corpus at once."""
     is_streaming = hasattr(kind, "partial_fit")
     if first is not None and not is_streaming:
         raise typer.BadParameter(

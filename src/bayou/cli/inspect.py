@@ -47,7 +47,7 @@ def _number(model: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _classes(model: Path) -> Iterator[tuple[str, str]]:
-    """What a supervised model predicts; nothing for other files."""
+    """Kind of prediction and classes of a supervised model; empty for other files."""
     from bayou.data import container
     from bayou.data.label_forms import unpack_classes
 

@@ -18,7 +18,7 @@ _WIDEST = 40  # of a label's name, before its terms
 # fmt: off
 @dataclass(frozen=True)
 class Changes:
-    """What is to change, in the order in which it is done."""
+    """Changes of labels, in the order of execution."""
 
     add: Annotated[list[str] | None, typer.Option(
         "--add", metavar="LABEL", help="Add a label.")] = None

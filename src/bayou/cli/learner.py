@@ -1,4 +1,4 @@
-"""One learner for streaming models, behind `bayou fit --first`, `bayou update` and `bayou stream`."""
+"""Learner for streaming models, used by `bayou fit --first`, `bayou update` and `bayou stream`."""
 
 from __future__ import annotations
 
@@ -115,10 +115,7 @@ class Learner:
 
     def learn_batch(self, batch: documents.Batch) -> None:
         """Learn from documents of a file."""
-        is_classifier = predictions.is_supervised(self.estimator) and not predictions.is_regression(
-            self.estimator
-        )
-        labels = self.labels_of(batch) if is_classifier else None
+        labels = self.labels_of(batch) if predictions.is_classifier(self.estimator) else None
         self.learn(batch.texts, labels, batch.targets)
 
     def learn_all(

@@ -1,4 +1,4 @@
-"""What is printed on standard error beside the results."""
+"""Messages on standard error."""
 
 from __future__ import annotations
 

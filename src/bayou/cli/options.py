@@ -98,7 +98,7 @@ def flags_of(group: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Run:
-    """How a verb runs and what it prints beside its results."""
+    """Threads and messages of a verb."""
 
     threads: Threads = None
     quiet: Annotated[bool, run_option("--quiet", "-q", help="Print errors only.")] = False
@@ -106,7 +106,7 @@ class Run:
         bool, run_option("--verbose", "-v", help="Print more, and tracebacks.")] = False
 
     def messages(self) -> Messages:
-        """What prints on standard error."""
+        """Messages on standard error."""
         return Messages(self.quiet, self.verbose)
 
 
@@ -125,7 +125,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Alerts:
-    """What happens with each alert."""
+    """Actions for each alert."""
 
     on_alert: Annotated[str | None, alert_option(
         "--on-alert", metavar="CMD",
@@ -136,7 +136,7 @@ class Alerts:
 
 @dataclass(frozen=True)
 class Input:
-    """How a file of texts is read."""
+    """Options for reading a file of texts."""
 
     text: Annotated[str | None, column_option(
         "--text", metavar="NAME",

@@ -74,6 +74,11 @@ def is_regression(estimator: Any) -> bool:
     return bool(is_regressor(estimator))
 
 
+def is_classifier(estimator: Any) -> bool:
+    """Whether an estimator predicts classes or labels; it need not be fitted."""
+    return is_supervised(estimator) and not is_regression(estimator)
+
+
 def prediction_rows(
     model: TextModel, corpus: Corpus, top: int | None, tabular: bool
 ) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ _monitoring_option = functools.partial(typer.Option, rich_help_panel="Monitoring
 # fmt: off
 @dataclass(frozen=True)
 class Outputs:
-    """What is written, and where."""
+    """Places of the output."""
 
     out: Annotated[list[str] | None, typer.Option(
         "--output", "-o", metavar="PLACE",
@@ -40,7 +40,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class StreamInput(options.FullInput):
-    """How records are read, and from where."""
+    """Source of records and options for reading them."""
 
     format: Annotated[str | None, options.reading_option(
         "--format", metavar="NAME", help="jsonl, csv or tsv. Default: by the file name.")] = None
@@ -61,7 +61,7 @@ class StreamInput(options.FullInput):
 
 @dataclass(frozen=True)
 class Growing:
-    """How the vocabulary follows the stream."""
+    """Growth of the vocabulary."""
 
     closed: Annotated[bool, options.words_option(
         "--closed", help="Do not change the vocabulary.")] = False
@@ -102,7 +102,7 @@ class Safety:
 
 @dataclass(frozen=True)
 class StreamAlerts(options.Alerts):
-    """Where alerts of a tracker go."""
+    """Places for alerts of a tracker."""
 
     alerts: Annotated[str | None, options.alert_option(
         "--alerts", metavar="PLACE", help="Write each alert of a tracker once; as --output.")] = None

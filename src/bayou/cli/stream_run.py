@@ -228,7 +228,7 @@ def _task(
     hooks: list[Hook],
     messages: Messages,
 ) -> StreamTask | TrackerTask:
-    """What is done with documents: by a tracker, which needs their dates, or by any other model."""
+    """The task of a stream: for a tracker, which needs dates, or for any other model."""
     from bayou.cli.stream_task import StreamTask
     from bayou.cli.tracker_task import TrackerTask
 
@@ -264,7 +264,7 @@ def _task(
 def _settings(
     plan: StreamPlan, policy: Policy, wanted: SourceSettings, source: str, outputs: list[str]
 ) -> dict[str, Any]:
-    """What must be the same when the stream resumes."""
+    """Settings that must be unchanged when the stream resumes."""
     return {
         "model": _digest(plan.model),
         "source": source,

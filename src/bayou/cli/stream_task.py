@@ -1,4 +1,4 @@
-"""What ``bayou stream`` does with documents: read, predict, learn and measure."""
+"""Work of ``bayou stream`` with documents: read, predict, learn and measure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIVE = 0.1  # of an even share of the tokens
 
 
 class StreamDocument(NamedTuple):
-    """What is kept of a record until its block is learned."""
+    """Parts of a record that are kept until its block is learned."""
 
     tokens: list[str]
     labels: list[str]
@@ -45,9 +45,7 @@ class StreamTask:
         self._warn = warn
         self._has_begun = False
         self._is_regression = predictions.is_regression(model.estimator_)
-        self._is_classifier = (
-            predictions.is_supervised(model.estimator_) and not self._is_regression
-        )
+        self._is_classifier = predictions.is_classifier(model.estimator_)
         self._counts = (model.n_known_, model.n_unknown_)
         self._unknown = math.nan
 
@@ -141,7 +139,7 @@ def _target(value: float) -> float:
 
 
 def count_unknown(model: TextModel, documents: Iterable[Sequence[str]]) -> tuple[int, int]:
-    """How many tokens of documents are not in the vocabulary, and how many there are."""
+    """Number of tokens that are not in the vocabulary, and number of all tokens."""
     known = model.vocabulary_.numbers
     n_unknown = n_tokens = 0
     for tokens in documents:

@@ -43,7 +43,7 @@ class NewTracker:
 
 @dataclass(frozen=True)
 class TrackOutput(options.Alerts):
-    """What is written, and how the run ends."""
+    """Output files and the end of the run."""
 
     report: Annotated[Path | None, typer.Option(
         "--report", metavar="FILE", help="Write a report, one HTML file.")] = None

@@ -87,7 +87,7 @@ class TrackRun:
         )
 
     def summary(self) -> str:
-        """What was read and found, in one line."""
+        """Summary of the run in one line."""
         model, by_date = self.model, isinstance(self.model.slice_by, str)
         counts = {
             "slice": model.state_.step,

@@ -1,4 +1,4 @@
-"""What ``bayou stream`` does with a tracker: dated documents in, alerts out as slices end."""
+"""Work of ``bayou stream`` with a tracker: read dated documents, learn, and send alerts when slices end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TrackedDocument(NamedTuple):
-    """What is kept of a record until its block is learned."""
+    """Parts of a record that are kept until its block is learned."""
 
     id: Any
     tokens: list[str]

@@ -28,7 +28,7 @@ FLAG = "--checkpoint-dir"
 
 
 class Checkpoint(NamedTuple):
-    """Where training is saved when it is interrupted."""
+    """The checkpoint of a training run."""
 
     path: Path
     asked_for: bool  # named by the user: also written at intervals
@@ -128,7 +128,7 @@ def _size(estimator: Any) -> str:
 
 
 def _steps(estimator: Any, n: int) -> str:
-    """What training was made of: passes over the documents or, of a stream, mini-batches."""
+    """Number of passes over the documents or, for a stream, of mini-batches."""
     step = getattr(getattr(estimator, "state_", None), "step", None)
     name = "mini-batch" if hasattr(estimator, "partial_fit") and step == n else "pass"
     return f"{n:,} {name}" if n == 1 else f"{n:,} {name}es"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UpdateOptions(options.Checkpoints):
-    """What is written, and which documents are left out."""
+    """Output file and documents to skip."""
 
     out: options.ModelOutput = None
     skip: Annotated[
@@ -75,7 +75,7 @@ def update(
 
 
 def _output(what: UpdateOptions, model: Path, file: str) -> Path:
-    """Where the model is saved: over the old one unless another path is given."""
+    """Path of the updated model. Default: overwrite the given model."""
     if what.out is not None:
         output.check_model(what.out, unlike=[file])
     out = model if what.out is None else what.out

@@ -40,7 +40,7 @@ _KNOWN = f"pass format= one of {', '.join(FORMATS)}"
 
 
 class Options(NamedTuple):
-    """How to read bytes, in every format."""
+    """Options for reading bytes, for all formats."""
 
     encoding_errors: EncodingErrors = "strict"
     max_line_bytes: int = MAX_LINE_BYTES

@@ -38,7 +38,7 @@ LEAST_FLOAT = 1e-37  # of numbers that must be positive: less is 0 in single pre
 
 
 class Array:
-    """What an array must be: its dimensions and the range of its numbers.
+    """Declaration of an array: its dimensions and the range of its numbers.
 
     Parameters
     ----------

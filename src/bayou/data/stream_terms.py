@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class DroppedTerms(NamedTuple):
-    """What a growing vocabulary has left out so far."""
+    """Terms and tokens that a growing vocabulary has left out so far."""
 
     n_tokens: int = 0  # tokens of terms without a column when their slice was learned
     n_aged: int = 0  # terms that lost their column because they did not occur for too long

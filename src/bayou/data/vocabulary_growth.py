@@ -25,7 +25,7 @@ _COUNTS = ("n_docs", "mass", "n_added", "n_dropped")
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How a vocabulary follows a stream.
+    """Settings of a growing vocabulary.
 
     Parameters
     ----------

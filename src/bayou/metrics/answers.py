@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,22 +76,22 @@ def outcomes(model: Any, corpus: Corpus) -> Outcomes:
     answers = np.asarray(model.predict(some))
     several = answers.ndim == 2
     given = answers > 0 if several else answers[:, None] == np.asarray(model.classes_)[None]
-    assert some.labels is not None
-    truth, n_strange = _align_labels(some, names)
+    truth, n_strange = align_labels(some, names)
     stated = None
     if hasattr(model, "predict_proba"):
         stated = np.asarray(model.predict_proba(some), np.float64)
     return Outcomes(names, several, truth, given, scores, n_strange, stated)
 
 
-def _align_labels(corpus: Corpus, names: tuple[str, ...]) -> tuple[Bools, NDArray[np.int64]]:
+def align_labels(corpus: Corpus, names: Sequence[str]) -> tuple[Bools, NDArray[np.int64]]:
     """The labels of documents in the order of names, and the number of other labels per document."""
-    assert corpus.labels is not None
+    truth = np.zeros((corpus.n_docs, len(names)), np.bool_)
+    n_strange = np.zeros(corpus.n_docs, np.int64)
+    if corpus.labels is None:
+        return truth, n_strange
     mine = corpus.label_names or tuple(str(j) for j in range(corpus.n_labels))
     place = {name: i for i, name in enumerate(names)}
     held = np.asarray(corpus.labels.toarray() > 0)
-    truth = np.zeros((corpus.n_docs, len(names)), np.bool_)
-    n_strange = np.zeros(corpus.n_docs, np.int64)
     for j, name in enumerate(mine):
         if name in place:
             truth[:, place[name]] = held[:, j]

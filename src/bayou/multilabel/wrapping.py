@@ -11,9 +11,10 @@ from scipy import sparse
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from bayou.api.params import resolve_seed
 from bayou.data.corpus import Corpus
 from bayou.data.errors import DataError
 from bayou.data.label_forms import MULTI_CLASS, MULTI_LABEL, of_matrix
@@ -105,9 +106,7 @@ class Wrapper(ClassifierMixin, BaseEstimator):
 
     def _resolve_seed(self) -> int:
         """One integer from `random_state`, once per fit."""
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state) & 0xFFFFFFFF
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return resolve_seed(self.random_state)
 
     def _n_labels(self) -> int:
         return 1 if self._form == "vector" else len(self.classes_)

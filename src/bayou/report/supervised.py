@@ -15,6 +15,7 @@ from bayou.metrics import (
     outcomes,
     reliability_table,
 )
+from bayou.metrics.answers import align_labels
 from bayou.report.classes import MOST_CLASSES, Classes, classes
 from bayou.report.measure import Floats
 from bayou.report.targets import MOST_DOTS, MOST_TARGETS, Target
@@ -178,29 +179,16 @@ def _deviations(model: Any) -> Floats | None:
     return np.asarray(response.draws.std(axis=0, ddof=1), np.float64)
 
 
-def _label_indicator(corpus: Corpus, labels: list[str]) -> Floats:
-    """Indicator matrix (documents, labels), matched by label name."""
-    out = np.zeros((corpus.n_docs, len(labels)))
-    if corpus.labels is None:
-        return out
-    mine = corpus.label_names or tuple(str(j) for j in range(corpus.n_labels))
-    place = {name: j for j, name in enumerate(mine)}
-    for i, name in enumerate(labels):
-        if name in place:
-            out[:, i] = corpus.labels[:, [place[name]]].toarray()[:, 0]
-    return out
-
-
 def _class_order(corpus: Corpus, labels: list[str]) -> list[int]:
     """The order of the model or, with more classes than are drawn, the most frequent first."""
     if len(labels) <= MOST_CLASSES:
         return list(range(len(labels)))
-    order = np.argsort(-_label_indicator(corpus, labels).sum(axis=0), kind="stable")
+    order = np.argsort(-align_labels(corpus, labels)[0].sum(axis=0), kind="stable")
     return [int(j) for j in order]
 
 
 def _average_shares(corpus: Corpus, doc_topics: Floats, labels: list[str]) -> Floats:
-    held = _label_indicator(corpus, labels)
+    held = align_labels(corpus, labels)[0].astype(np.float64)
     return np.asarray(held.T @ doc_topics / np.maximum(held.sum(axis=0), 1.0)[:, None], np.float64)
 
 

@@ -126,7 +126,7 @@ def _distinctive_terms(phi: Floats, counts: Any) -> NDArray[np.int64]:
 
 
 def _bare(posterior: Posterior) -> NDArray[np.bool_]:
-    """Which topics have too few tokens to be described; none if that holds for all topics."""
+    """Mask of topics with too few tokens to be described; all False if it would include all topics."""
     few = posterior.topic_tokens < _FEWEST
     return np.zeros_like(few) if few.all() else few
 

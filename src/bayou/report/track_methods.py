@@ -1,4 +1,4 @@
-"""How the numbers of a tracker's report are computed: rows of its method table."""
+"""Method table of a tracker's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From label scores to label sets and probabilities."""
+"""Label sets and probabilities from label scores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ResponseArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelResponse:
-    """From label shares, whose rows sum to one, to probabilities and label sets.
+    """Label sets and probabilities from label shares, whose rows sum to one.
 
     Parameters
     ----------

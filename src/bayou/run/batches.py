@@ -22,7 +22,7 @@ _SHOWN: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
 
 
 class BatchPlan(NamedTuple):
-    """How documents are cut into mini-batches, and how often all of them are read.
+    """Sizes of mini-batches and number of passes.
 
     ``chunk`` is the number of documents between two calls of the callbacks. Default: `CHUNK`.
     """

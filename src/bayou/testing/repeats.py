@@ -77,7 +77,7 @@ def _same_on_threads(case: Case, corpus: Corpus) -> None:
 
 
 def running_is_not_saved(case: Case) -> None:
-    """How a model was run (threads, callbacks) is not in its file."""
+    """Threads, callbacks and the time limit of a run are not saved in the model file."""
     known = case.model.get_params()
     plain = file_bytes(case.fit_copy())
     settings: dict[str, Any] = {"n_threads": 2, "callbacks": [lambda info: None], "max_time": 1e6}

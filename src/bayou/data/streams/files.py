@@ -21,7 +21,7 @@ _DIGITS = 3  # at most, in the number of a rotated file; more digits are a date
 
 
 class ReadSettings(NamedTuple):
-    """How to read the bytes of files."""
+    """Options for reading the bytes of files."""
 
     format: str = "jsonl"
     follow: bool = False

@@ -1,4 +1,4 @@
-"""From scores to label sets: rules that are fitted to scores and true labels."""
+"""Rules that convert scores to label sets, fitted to scores and true labels."""
 
 from bayou.inference.thresholds.oracles import OracleCalibrated, OracleF1
 from bayou.inference.thresholds.regression import CardinalityRegression, ThresholdRegression

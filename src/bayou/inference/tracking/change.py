@@ -38,7 +38,7 @@ _CELL_COST = 25.0  # nanoseconds per token of a slice without change
 
 
 class TermRepeats(NamedTuple):
-    """How often documents repeat a term in a topic."""
+    """Repetition of a term within documents, per topic."""
 
     times: I64  # tokens of each (document, topic, term) that has more than one
     shares: F64  # probability of the term in the memory of the topic
@@ -155,7 +155,7 @@ def _shape(expected: F64, certainty: F64 | float) -> tuple[F64, F64]:
 
 
 def memory_worth(docs: F64, n_docs: int, expected: F64, certainty: float) -> F64:
-    """How many documents the memory of each term is worth, from the variation of similar terms.
+    """Number of documents that the memory of each term is equivalent to, from the variation of similar terms.
 
     Terms vary for two reasons. Documents of a slice may have one author, which affects rare and frequent
     terms alike. Usage drifts, which changes a frequent term by more documents. So the worth of terms that
@@ -215,7 +215,7 @@ def _worth_of_rare(docs: F64, n_docs: int, expected: F64, some: I64, certainty: 
 
 
 def reject_hypotheses(p: F64, level: float) -> NDArray[np.bool_]:
-    """Which hypotheses are rejected at a false discovery rate of ``level`` [Benjamini95]; never NaN."""
+    """Mask of hypotheses rejected at a false discovery rate of ``level`` [Benjamini95]; False for NaN."""
     out = np.zeros(len(p), bool)
     n = int(np.isfinite(p).sum())
     low = np.flatnonzero(p <= level)  # no other can be rejected

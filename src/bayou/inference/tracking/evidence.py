@@ -58,7 +58,7 @@ class SliceEvidence(NamedTuple):
 
 
 class _DriftTests(NamedTuple):
-    """What tests of drift against different references share."""
+    """Input of drift tests that does not depend on the reference."""
 
     repeats: change.TermRepeats
     counted: tuple[F32, NDArray[np.int32]]

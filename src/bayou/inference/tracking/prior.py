@@ -83,7 +83,7 @@ class SlicePrior(NamedTuple):
 
 
 class SliceSettings(NamedTuple):
-    """How a slice is inferred."""
+    """Settings of the inference in a slice."""
 
     alpha: F64
     n_sweeps: int

@@ -41,7 +41,7 @@ def slice_seed(seed: int, step: int, start: int = 0) -> int:
 
 
 def slice_settings(alpha: F64, p: TrackerSettings) -> SliceSettings:
-    """How a slice after the first is inferred."""
+    """Settings of the inference in slices after the first."""
     return SliceSettings(alpha, p.n_sweeps, p.burn_in, p.inference, p.beta is None)
 
 

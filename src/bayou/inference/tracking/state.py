@@ -16,7 +16,7 @@ from bayou.inference.lda.arrays import F32, F64, I64
 
 
 class TrackerState(NamedTuple):
-    """What the next slice needs. K topics have columns, fixed topics first; V terms have rows."""
+    """The state between slices. K topics have columns, fixed topics first; V terms have rows."""
 
     step: int  # slices learned
     n_seen: int  # documents in them
