@@ -42,7 +42,7 @@ def test_moments_equal_averages_over_positions(by_tokens):
     w = basis @ whiten
     expected = np.einsum("abc,ai,bj,ck->ijk", third, w, w, w)
     np.testing.assert_allclose(moments.third_moment(sums, whiten), expected, atol=1e-12)
-    assert (sums.n_docs, sums.n_short) == (FIT.sum(), (~FIT).sum())
+    assert (sums.n_docs, sums.n_short, sums.n_bursty) == (FIT.sum(), (~FIT).sum(), 0)
 
 
 @pytest.mark.parametrize("length", [3, 4, 5])

@@ -105,7 +105,7 @@ def test_a_sample_is_sorted_and_has_no_document_twice():
 def test_a_start_of_lda_is_the_solution_mixed_with_all_terms():
     topics = RNG.dirichlet(0.2 * np.ones(8), 2)
     counts = np.array([RNG.multinomial(25, topics[int(RNG.random() < 0.4)]) for _ in range(400)])
-    counts[7] = [39, 1, 0, 0, 0, 0, 0, 0]  # mostly one term, so left out of the moments
+    counts[7] = [20, 10, 10, 0, 0, 0, 0, 0]  # half of one term, so left out of the moments
     pairs = pairs_of(csr_array(counts.astype(np.float32)))
     start = solve.lda_start(pairs, 8, 2, 3)
     weight = moments.document_weights(pairs, True, 0.4)
@@ -117,6 +117,27 @@ def test_a_start_of_lda_is_the_solution_mixed_with_all_terms():
     share = np.maximum(answer.weights, 0.05)
     np.testing.assert_allclose(start, counts.sum() * share / share.sum() * mixed, rtol=1e-5)
     assert start.sum() == pytest.approx(counts.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("n_topics", "most"), [(2, 10_000), (12, 12_000)])
+def test_a_start_of_lda_chooses_its_directions_from_a_sample(n_topics, most, monkeypatch):
+    asked = []
+    monkeypatch.setattr(solve, "sample_of", lambda n, most, seed: asked.append((n, most)))
+    counts = RNG.multinomial(20, RNG.dirichlet(np.ones(9)), 40).astype(np.float32)
+    solve.lda_start(pairs_of(csr_array(counts)), 9, n_topics, 3)
+    assert asked == [(40, most)]
+
+
+@pytest.mark.parametrize(("k", "n_starts"), [(2, 10), (6, 12)])
+def test_deflation_starts_ten_times_or_twice_per_component(k, n_starts, monkeypatch):
+    drawn, normals = [], tensor.normals
+    monkeypatch.setattr(
+        tensor, "normals", lambda shape, *key: drawn.append(shape) or normals(shape, *key)
+    )
+    vectors = np.linalg.qr(RNG.normal(size=(k, k)))[0]
+    whole = np.einsum("k,ak,bk,ck->abc", np.linspace(3.0, 1.0, k), vectors, vectors, vectors)
+    tensor.decompose(tensor.dense(whole), k, "deflation", 0, whole)
+    assert drawn == [(k, n_starts)] * k
 
 
 def test_topics_that_are_not_supported_start_as_noise():
