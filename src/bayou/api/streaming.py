@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayou.api.bases import EstimatorBase
 from bayou.api.estimator import Saved
 from bayou.data import schema
+from bayou.data.array_order import in_c_order
 from bayou.data.container import pack_strings
 from bayou.data.errors import DataError
 from bayou.data.vocabulary import Vocabulary
@@ -182,7 +183,7 @@ class Streaming(EstimatorBase):
         """The state after one mini-batch; the first one makes the first state if there is none."""
         if state is None and self.algorithm.init is not None:
             state = self.algorithm.init(documents, p, self.seed_, each)
-        return schema.in_c_order(self.algorithm.update(state, documents, p, self.seed_, each))
+        return in_c_order(self.algorithm.update(state, documents, p, self.seed_, each))
 
     def _current(self) -> Any:
         """The state updated with the pending documents; computed once, at the first request."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from bayou.api.estimator import Estimator
-from bayou.data import schema
+from bayou.data.array_order import in_c_order
 from bayou.data.checks import whole
 from bayou.data.errors import ModelFileError
 from bayou.inference.lda.arrays import Each
@@ -98,7 +98,7 @@ class Training:
 
         def step_in_order(state: S) -> tuple[S, Info | None]:
             state, info = step(state)
-            return schema.in_c_order(state), info
+            return in_c_order(state), info
 
         return loop.run(
             state,

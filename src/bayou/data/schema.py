@@ -156,22 +156,6 @@ def empty(kind: type[R]) -> R:
     return kind(*(np.zeros([*map(size, f.rule.dims)], f.types[0]) for f in _fields(kind)))  # type: ignore[union-attr]
 
 
-def in_c_order(record: Any) -> Any:
-    """The record with every array in C order, as `read` gives it.
-
-    Sums over an array can depend on its order in memory. A state that was saved and read again goes on
-    like the state itself only if both have the same order.
-    """
-    if isinstance(record, np.ndarray):
-        return record if record.flags.c_contiguous else np.ascontiguousarray(record)
-    if hasattr(record, "_replace"):  # a NamedTuple
-        values = record._asdict()
-        new = {name: in_c_order(value) for name, value in values.items()}
-        if any(new[name] is not value for name, value in values.items()):
-            return record._replace(**new)
-    return record
-
-
 def check(record: Any, dims: Mapping[str, int] | None = None) -> dict[str, int]:
     """Refuse a record that does not have the declared types, shapes and ranges; gives its dimensions."""
     found = dict(dims or {})

@@ -10,8 +10,8 @@ from unittest import mock
 
 import numpy as np
 
+from bayou.data.array_order import in_c_order
 from bayou.data.corpus import Corpus
-from bayou.data.schema import in_c_order
 from bayou.run import batches
 from bayou.testing.cases import (
     Case,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bayou.data.array_order import in_c_order
 from bayou.data.calendar import slice_name
 from bayou.data.corpus import Corpus
 from bayou.data.intake import DueSlice
-from bayou.data.schema import in_c_order
 from bayou.data.stream_terms import Terms
 from bayou.inference.lda import documents
 from bayou.inference.lda.documents import Pairs
