@@ -271,28 +271,28 @@ def reservoir(names: list[str], runs: int, n: int = 100) -> None:
                 for a in EXPONENTS
             },
         }
-        for label, make in makes.items():
-            out = [
-                _follow_batches(make().set_params(random_state=r), pool, n, star, r)
-                for r in range(runs)
-            ]
-            losses, errors = (np.mean(part, axis=0) for part in zip(*out, strict=True))
+        out = [_follow_together(makes, pool, n, star, run) for run in range(runs)]
+        for label in makes:
+            losses, errors = np.mean([one[label] for one in out], axis=0).T
             cells = [f"{errors[: k - 1].mean():.5f}" for k in (10, min(30, n), n)]
             row(f"{name} ({pool.shape[0]:,} documents)", label, f"{losses.mean():.2f}", *cells)
 
 
-def _follow_batches(model, pool: csr_array, n: int, star, run: int) -> tuple[list, list]:
-    """Loss and recovery error before each of the batches of 1,000 documents but the first."""
-    draw, losses, errors = np.random.default_rng(run), [], []
+def _follow_together(makes: dict, pool: csr_array, n: int, star, run: int) -> dict[str, list]:
+    """Loss and recovery error of models before each batch of 1,000 documents but the first."""
+    draw = np.random.default_rng(run)
+    models = {label: make().set_params(random_state=run) for label, make in makes.items()}
+    found: dict[str, list] = {label: [] for label in makes}
     for t in range(n):
-        batch = Corpus.from_matrix(cut(pool, draw.integers(0, pool.shape[0], 1000), draw))
-        if t:
-            theta = mixture_of(model)
-            joint = np.log(theta[0]) + batch.counts @ np.log(theta[1].T)
-            losses.append(float(-np.logaddexp.reduce(joint, axis=1).mean()))
-            errors.append(recovery_error(star, theta, squared=False))
-        model.partial_fit(batch)
-    return losses, errors
+        docs = Corpus.from_matrix(cut(pool, draw.integers(0, pool.shape[0], 1000), draw))
+        for label, model in models.items():
+            if t:
+                theta = mixture_of(model)
+                joint = np.log(theta[0]) + docs.counts @ np.log(theta[1].T)
+                loss = float(-np.logaddexp.reduce(joint, axis=1).mean())
+                found[label].append((loss, recovery_error(star, theta, squared=False)))
+            model.partial_fit(docs)
+    return found
 
 
 def batch(names: list[str]) -> None:

@@ -178,6 +178,7 @@ def test_a_new_topic_has_a_word_of_which_it_has_a_fifth_of_the_excess():
         step = step._replace(seen=step.seen._replace(counts=counts))
         (alert,) = alerts.alerts_of(step, context(), True)
         assert alert.topic == topic
+        assert alert.docs == ("doc3",), "one token of the word is enough"
 
 
 def test_words_that_emerged_before_and_words_for_the_time_are_not_reported():

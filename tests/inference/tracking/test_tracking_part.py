@@ -8,7 +8,7 @@ from scipy import stats
 from tests.reference.tracking import jsd
 
 from bayou.inference.lda.documents import Pairs, Tokens
-from bayou.inference.tracking import change, evidence, memory, prior
+from bayou.inference.tracking import change, evidence, history, memory, prior
 from bayou.inference.tracking import state as slots
 from bayou.run.shards import Workers
 
@@ -286,6 +286,23 @@ def test_a_memory_is_worth_what_terms_like_it_show():
     assert judged(0.0, 5)[1] < 300, "documents come in fives that have the same words"
     few = change.memory_worth(np.full(10, 3.0), 300, np.full(10, 0.01), 2000.0)
     assert (few == 2000.0).all(), "too few terms to tell"
+
+
+def test_the_worth_of_frequent_terms_follows_from_their_median_residual():
+    """Terms expected in 70 of 100 documents and found in 90: the variance is that of a certainty S."""
+    docs, expected = np.full(20, 90.0), np.full(20, 0.7)
+    found = change.memory_worth(docs, 100, expected, 200.0)
+    spread = 70 * 0.3 * (1 + 100 / 200)
+    inflated = 20**2 / spread / 0.4549 * (1 + 100 / 200)
+    np.testing.assert_allclose(found, 100 / (inflated - 1))
+    np.testing.assert_allclose(change.memory_worth(docs[1:], 100, expected[1:], 200.0), 200.0)
+
+
+def test_the_last_score_is_a_log_likelihood():
+    trail = history.Trail()
+    assert np.isnan(trail.last_score)
+    trail.slices = trail.slices._replace(surprise=np.array([np.nan, 2.5]))
+    assert trail.last_score == -2.5
 
 
 def test_false_discoveries():
