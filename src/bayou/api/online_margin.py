@@ -31,6 +31,7 @@ else:
 
 POSTERIORS = ("averaging", "gibbs")
 PREDICTIONS = ("mean", "sampled")
+TOKEN_ORDERS = ("random", "term")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -54,6 +55,7 @@ class OnlineMarginParameters:
     weight_floor: float | str | None = param(None, ge=1e-12, choices=("auto",))
     refit: bool | None = None
     prediction: str = param("mean", choices=PREDICTIONS)
+    token_order: str = param("random", choices=TOKEN_ORDERS)
 
 
 class OnlineMargin(Base):
