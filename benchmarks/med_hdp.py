@@ -120,6 +120,23 @@ def batch(task: Task, n_seeds: int, title: str) -> None:
         row(task, f"MedHDP, {name} | -", maker(MedHDPClassifier, refit=refit), n_seeds, best)
 
 
+def sizes(task: Task, n_seeds: int) -> None:
+    """Mini-batches of one document, of 16, and of all documents, one pass; and the published settings."""
+    warm(task)
+    head("20news_bow, test part, sizes of mini-batches", "accuracy")
+    best = row(
+        task, "OnlineMedLDA averaging | 1", maker(OnlineMedLDAClassifier, n_passes=1), n_seeds
+    )
+    for kind in KINDS:
+        make = maker(OnlineMedHDPClassifier, classifier=kind, n_passes=1, batch_size=1)
+        row(task, f"{kind}, batches of 1 | 1", make, n_seeds, best)
+        many = {"batch_size": task.train.n_docs, "n_rounds": 30, "n_sweeps": 1}
+        make = maker(OnlineMedHDPClassifier, classifier=kind, n_passes=1, **many)
+        row(task, f"{kind}, all documents, 30 rounds | 1", make, 1, best)
+        make = maker(OnlineMedHDPClassifier.published, classifier=kind)
+        row(task, f"{kind}, as published | 1", make, 1, 0.80 + WITHIN)
+
+
 def starts(task: Task) -> None:
     """Topics to begin with, how readily they are born, batch sizes; 15 % of the training documents."""
     warm(task)
@@ -191,7 +208,7 @@ def numbers(n_seeds: int) -> None:
     row(task, "MedHDP | -", MedHDPRegressor, n_seeds, best)
 
 
-SECTIONS = ("online", "batch", "labels", "labels_batch", "numbers", "starts", "many")
+SECTIONS = ("online", "sizes", "batch", "labels", "labels_batch", "numbers", "starts", "many")
 
 
 def main() -> None:
@@ -207,6 +224,8 @@ def main() -> None:
     begun = time.perf_counter()
     if "online" in given.only:
         online(load("20news_bow"), given.seeds, "20news_bow, test part, on a stream")
+    if "sizes" in given.only:
+        sizes(load("20news_bow"), given.seeds)
     if "batch" in given.only:
         batch(load("20news_bow"), given.seeds, "20news_bow, test part, all documents at once")
     for name in ("labels", "labels_batch"):

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from tests.models.test_online_med_lda import COUNTS, NUMBERS, SEVERAL, THREE
 
 from bayou import (
+    MedHDPClassifier,
     OnlineMedHDPClassifier,
     OnlineMedHDPRegressor,
     OnlineMedLDAClassifier,
@@ -19,7 +20,9 @@ from bayou.inference.margin import (
     online_state,
     online_weights,
     rounds,
+    stream_growth,
 )
+from bayou.inference.margin.batch import make
 from bayou.inference.margin.examples import examples_of
 from bayou.run.shards import Workers
 
@@ -232,3 +235,65 @@ def test_one_vs_all_in_a_file(tmp_path):
     half.save(tmp_path / "m.bayou")
     again = load(tmp_path / "m.bayou").partial_fit(COUNTS[50:], THREE[50:])
     assert np.array_equal(whole.decision_function(COUNTS), again.decision_function(COUNTS))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_logistic_loss(kind):
+    model = kind(n_topics=6, random_state=0, n_threads=1, loss="logistic", n_passes=3)
+    assert model.fit(COUNTS, THREE).score(COUNTS, THREE) > 0.8
+    hinge = clone(model).set_params(loss="hinge").fit(COUNTS, THREE)
+    assert not np.array_equal(hinge.components_, model.components_)
+    for other in ({"classifier": "averaging"}, {"weight_floor": "auto"}):
+        with pytest.raises(ValueError, match="loss='logistic' needs classifier='gibbs'"):
+            clone(model).set_params(**other).fit(COUNTS, THREE)
+
+
+def test_order_of_tokens():
+    """In the order of terms a document that is given twice has the same tokens, in random order not."""
+    rows = csr_array(np.tile([[3.0, 2.0, 4.0, 1.0]], (2, 1)))
+    examples = examples_of(rows, np.ones((2, 1), np.int8), np.ones(2))
+    for shuffle in (True, False):
+        batch = make(examples, np.ones((2, 1)), np.ones((2, 1)), 4, "none", 0, 1, shuffle=shuffle)
+        ordered = [
+            bool((np.diff(x.astype(int)) >= 0).all()) for x in np.split(batch.tokens.terms, 2)
+        ]
+        assert ordered == [not shuffle] * 2
+    one, other = (
+        OnlineMedLDAClassifier(n_topics=4, random_state=0, n_threads=1, token_order=order)
+        for order in ("term", "random")
+    )
+    assert not one.resolve().shuffle
+    assert other.resolve().shuffle
+
+
+@pytest.mark.parametrize("kind", [OnlineMedHDPClassifier, OnlineMedHDPRegressor])
+def test_weights_of_new_topics(kind):
+    """Around the level of the other topics, or around zero as published."""
+    y = THREE if kind is OnlineMedHDPClassifier else NUMBERS
+    model = kind(random_state=0, n_threads=1).fit(COUNTS, y)
+    for level in (True, False):
+        by = model.set_params(weight_level=level).resolve().growth
+        assert stream_growth.newborn_mean(model.state_, by).any() == level
+
+
+def test_weights_of_a_chain_around_zero():
+    model = MedHDPClassifier(n_topics=4, n_sweeps=6, n_kept=2, random_state=0, n_threads=1)
+    plain, level = (
+        clone(model).set_params(weight_level=x).fit(COUNTS, THREE) for x in (False, True)
+    )
+    assert not np.array_equal(plain.components_, level.components_)
+    assert plain.score(COUNTS, THREE) > 0.6
+
+
+def test_published_settings():
+    averaging = OnlineMedLDAClassifier.published()
+    gibbs = OnlineMedLDAClassifier.published("gibbs")
+    assert (averaging.variance, gibbs.variance) == (1e-3, 1.0)
+    for model in (averaging, gibbs, OnlineMedHDPClassifier.published()):
+        assert (model.prediction, model.token_order, model.weight_floor) == (
+            "sampled",
+            "term",
+            None,
+        )
+    assert averaging.multi_class == "one-vs-all"
+    assert not OnlineMedHDPClassifier.published().weight_level

@@ -27,6 +27,7 @@ from bayou.run.shards import Workers
 
 POSTERIORS = ("averaging", "gibbs")
 PREDICTIONS = ("mean", "sampled")
+TOKEN_ORDERS = ("random", "term")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,6 +51,7 @@ class OnlineMarginParameters:
     weight_floor: float | str | None = param(None, ge=1e-12, choices=("auto",))
     refit: bool | None = None
     prediction: str = param("mean", choices=PREDICTIONS)
+    token_order: str = param("random", choices=TOKEN_ORDERS)
 
 
 class OnlineMargin(StreamingBase):

@@ -113,7 +113,9 @@ def sweep_chain(state: State, chain: MarginChain, by: TopicGrowth, seed: int, ea
     """Gibbs sweep; arrays of tokens and weights change in place.   [Zhu14] Algorithm 1, [Teh06] 5.3"""
     step, s, beta = state.step + 1, growing.chain_arrays(state), chain.prior.beta
     # level_i | eta ~ N(mean of eta_i, s / K);  eta_i | level, z as in MedLDA, around the level
-    level = growing.draw_levels(s.eta, state.ids >= 0, chain.variance, seed, step)
+    level = growing.draw_levels(
+        s.eta, state.ids >= 0, chain.variance, seed, step if by.level else 1
+    )
     growing.draw_weights(s, level, chain, seed, step, each)
     # z | eta, pi: (n_dk + alpha pi_k) (n_vk + beta) / (n_k + V beta) exp(g_k); new: alpha rest / V exp(g)
     live = growing.live_documents(s, chain, (state.stick, state.rest), by)
@@ -158,7 +160,9 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
     max_topics : int
         Largest number of topics at a time.
     beta, loss, cost, smoothing, variance, positive_cost
-        As in `MedLDAClassifier`. Weights vary around one level per task.
+        As in `MedLDAClassifier`.
+    weight_level : bool
+        Whether weights vary around one level per task. False: around zero, as published.
     margin : float or None
         As in `MedLDAClassifier`. Default: 164 for two classes, otherwise 16.
     tf, idf, n_sweeps, n_kept, refit, word_residual
@@ -190,6 +194,7 @@ class MedHDPClassifier(Classifier, Sampling, TopicCourse, Topics, Estimator):
     alpha: float = param(5.0, gt=0.0)
     gamma: float = param(1.0, ge=1e-6, le=1e6)
     max_topics: int = param(400, ge=1)
+    weight_level: bool = True
     loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, ge=1e-8, le=1e8)
     smoothing: float | None = param(None, ge=1e-3, le=1e3)
@@ -223,7 +228,9 @@ class MedHDPRegressor(Regressor, Sampling, TopicCourse, Topics, Estimator):
     alpha, gamma, max_topics
         As in `MedHDPClassifier`.
     beta, cost, epsilon, variance
-        As in `MedLDARegressor`. Weights vary around one level per target.
+        As in `MedLDARegressor`.
+    weight_level : bool
+        As in `MedHDPClassifier`.
     n_sweeps, n_kept : int
         As in `MedLDAClassifier`. Default: 60 and 20, since the number of topics changes for longer.
     tf, idf, refit, word_residual
@@ -244,6 +251,7 @@ class MedHDPRegressor(Regressor, Sampling, TopicCourse, Topics, Estimator):
     alpha: float = param(1.0, gt=0.0)
     gamma: float = param(0.1, ge=1e-6, le=1e6)
     max_topics: int = param(400, ge=1)
+    weight_level: bool = True
     beta: float = param(0.1, gt=0.0)
     cost: float = param(10.0, gt=0.0)
     epsilon: float = param(1e-3, ge=0.0, le=1e8)
@@ -271,7 +279,8 @@ class MedHDPRegressor(Regressor, Sampling, TopicCourse, Topics, Estimator):
 
 
 def _resolve(model: Any, task: MarginTask, n_topics: int, **own: Any) -> MarginSettings:
-    by = TopicGrowth(float(model.alpha), float(model.gamma), int(model.max_topics), 0.0)
+    level = bool(model.weight_level)
+    by = TopicGrowth(float(model.alpha), float(model.gamma), int(model.max_topics), 0.0, level)
     return settings(
         MarginSettings, model, multi_label=task.kind == "multi-label",
         n_topics=model.n_topics or min(n_topics, by.most), alpha=np.zeros(0), growth=by,

@@ -26,7 +26,6 @@ from bayou.api.classifier import Classifier
 from bayou.api.estimator import Estimator, Saved
 from bayou.api.online_margin import POSTERIORS, OnlineMargin, OnlineMarginParameters
 from bayou.api.params import param
-from bayou.api.regressor import Regressor
 from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topic_course import GrowingTopics
@@ -35,36 +34,33 @@ from bayou.data.checks import one_of
 from bayou.inference.lda.arrays import Each
 from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
 from bayou.inference.margin.examples import Examples
-from bayou.inference.margin.loss import HINGE, INSENSITIVE
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, loss_by_name
 from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
 from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
 from bayou.inference.margin.online_state import OnlineMarginState as State
 from bayou.inference.margin.online_weights import OnlineRun
 from bayou.inference.margin.stream_growth import drop_small_topics
 from bayou.results.response import Response
-from bayou.run.shards import Workers
 
 _CLASSES = {
     "gibbs": OnlineDefaults(5.0, 1.0, 164.0, 20.0, batch_size=16, n_rounds=1, n_sweeps=2),
     "floor": OnlineDefaults(5.0, 1.0, 164.0, 1.0, batch_size=16, n_rounds=1, n_sweeps=2),
+    "logistic": OnlineDefaults(5.0, 1000.0, 1.0, 3e-3, batch_size=16, n_rounds=1, n_sweeps=2),
     "averaging": OnlineDefaults(5.0, 500.0, 16.0, 1e-3, 32, n_rounds=2, n_sweeps=2, gamma=10.0),
 }
 _LABELS = {  # for several labels per document
     "gibbs": _CLASSES["gibbs"]._replace(alpha=10.0, batch_size=64),
     "floor": _CLASSES["floor"]._replace(alpha=10.0, batch_size=64),
+    "logistic": _CLASSES["logistic"]._replace(alpha=10.0, batch_size=64),
     "averaging": _CLASSES["averaging"]._replace(alpha=10.0),
-}
-_NUMBERS = {
-    "gibbs": OnlineDefaults(5.0, 164.0, 1e-3, 4e-3, batch_size=64, n_rounds=1, n_sweeps=2),
-    "floor": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
-    "averaging": OnlineDefaults(5.0, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
 }
 
 
 def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
-    """One mini-batch, [Shi17] Algorithm 1.
+    """One mini-batch, [Shi17] section 6.1; equation numbers are theirs.
 
-    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), with q = q(z, lambda) q(phi) q(w).
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), eq. 31 and 33, with q = q(z,
+    tables, sticks, lambda) q(phi) q(w).
     """
     state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
     read = online.read_labels if p.loss.classifies else online.read_targets
@@ -75,14 +71,17 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     for n in range(p.n_rounds):
         chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
         for j in range(p.n_sweeps):
-            chain = rounds.draw_topics(chain, j)  # z | lambda, pi; topics are born and die
+            chain = rounds.draw_topics(chain, j)  # z | lambda, pi, eq. 40 or 44: births and deaths
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
-            chain = rounds.draw_tables(chain, j)  # tables | z, then sticks ~ Dir(tables, gamma)
-            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
-        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
+            # tables | z, eq. 41; sticks ~ Dir(tables, gamma), eq. 42 with u^t; q(pi), eq. 34 and 35
+            chain = rounds.draw_tables(chain, j)
+            chain = rounds.draw_lambda(
+                chain, j
+            )  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30
+        chain = rounds.update_weights(chain)  # the dual, eq. 21 and 22; or N(P^-1 b, P^-1), eq. 28
     state, counts = rounds.posterior(chain)
     state, counts = drop_small_topics(state, counts, batch.n_docs, p)
-    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
 
 
 ALGORITHM = Stream(
@@ -114,6 +113,9 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         Largest number of topics at a time.
     min_tokens : float
         Topics with fewer tokens are dropped, every 1,024 documents. Those of the start stay until then.
+    weight_level : bool
+        Whether a new topic starts with the weights of an average topic. False: with weights of mean zero, as
+        published.
     batch_size : int or None
         Documents in a mini-batch. Default: 16 (64 for several labels per document) or 32.
     refit : bool or None
@@ -122,7 +124,7 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         dropped topic goes to the others.
     positive_cost : float or None
         As in `OnlineMedLDAClassifier`, but the default is always 1 with "averaging".
-    beta, cost, margin, variance, weight_floor, prediction, tf, idf, n_passes, n_rounds
+    beta, loss, cost, margin, variance, weight_floor, prediction, token_order, tf, idf, n_passes, n_rounds
         As in `OnlineMedLDAClassifier`.
     n_sweeps : int or None
         Sweeps per round. Default: 2. A topic that is born in the last sweep stays unless it is small.
@@ -157,7 +159,9 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     gamma: float | None = param(None, ge=1e-6, le=1e6)
     max_topics: int = param(400, ge=1)
     min_tokens: float = param(20.0, ge=0.0)
+    weight_level: bool = True
     classifier: str | None = param(None, choices=POSTERIORS)
+    loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
 
@@ -171,7 +175,8 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": 20, "alpha": 5.0, "gamma": 1.0, "beta": 0.5,
             "min_tokens": 1.0, "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1,
-            "weight_floor": None, "refit": False, "prediction": "sampled",
+            "weight_floor": None, "refit": False, "prediction": "sampled", "weight_level": False,
+            "token_order": "term",
         }  # fmt: skip
         own = {
             "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -203,10 +208,12 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         n_topics = min(max((1 if several else 2) * n_tasks, 20), self.max_topics)
         posterior = online_settings.choose_posterior(self, n_tasks, self.n_topics or n_topics)
         table = _LABELS if several else _CLASSES
-        defaults = online_settings.select_defaults(table, posterior, self.weight_floor)
+        defaults = online_settings.select_defaults(
+            table, posterior, self.weight_floor, logistic=self.loss == "logistic"
+        )
         defaults = defaults._replace(n_topics=n_topics)
         refit = online_settings.resolve_refit(self, several)
-        task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
+        task = OnlineTask("classifier", posterior, loss_by_name(self.loss), self.margin, refit)
         growth = online_settings.resolve_growth(self, defaults)
         begun = len(self.state_.topic) if hasattr(self, "state_") else None
         p = online_settings.resolve(self, task, defaults, begun)
@@ -222,81 +229,3 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     def _rule(self) -> Response:
         kind = stream_classes.kind_of(self)
         return online_response.class_rule(self._current(), self.resolve(), kind, self._classes)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPRegressor(  # type: ignore[override]
-    OnlineMargin, Regressor, GrowingTopics, Streaming, Topics, OnlineMarginParameters, Estimator
-):
-    """Max-margin topic model for numbers from a stream that learns the number of its topics.
-
-    Parameters
-    ----------
-    regressor : {"gibbs", "averaging"}
-        The posterior of the weights, as ``classifier`` of `OnlineMedHDPClassifier`.
-    n_topics : int or None
-        Number of topics at the start. Default: 10.
-    alpha, gamma : float or None
-        As in `OnlineMedHDPClassifier`. Default: 5 and 1, for both posteriors.
-    max_topics, min_tokens
-        As in `OnlineMedHDPClassifier`.
-    refit : bool or None
-        Whether predictions use weights of a second stage, as in `OnlineMedLDARegressor`. Default: True.
-    cost, epsilon, variance, weight_floor, prediction, batch_size, beta, tf, idf, n_passes, n_rounds
-        As in `OnlineMedLDARegressor`.
-    n_sweeps, burn_in, ghost_factor, decay
-        As in `OnlineMedHDPClassifier`.
-    max_time, random_state, n_threads, progress, callbacks
-        As in `OnlineMedHDPClassifier`.
-
-    Examples
-    --------
-    >>> from bayou import OnlineMedHDPRegressor
-    >>> from bayou.data.synthetic import sample_med_lda
-    >>> corpus, truth = sample_med_lda(300, n_topics=4, n_terms=60, n_classes=0, seed=1)
-    >>> model = OnlineMedHDPRegressor(n_topics=4, random_state=0).fit(corpus)
-    >>> model.score(corpus) > 0.3
-    True
-    """
-
-    n_topics: int | None = param(None, ge=1)
-    alpha: float | None = param(None, gt=0.0)
-    gamma: float | None = param(None, ge=1e-6, le=1e6)
-    max_topics: int = param(400, ge=1)
-    min_tokens: float = param(20.0, ge=0.0)
-    regressor: str = param("gibbs", choices=POSTERIORS)
-    epsilon: float | None = param(None, ge=0.0)
-
-    algorithm: ClassVar[Stream] = ALGORITHM
-    saved: ClassVar[tuple[Saved, ...]] = (STREAM, check_on_load(online_state.check_arrays))
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from documents in `n_passes` passes; arguments as in `OnlineMedLDARegressor.fit`."""
-        online_margin.fit_targets(self, X, y, sample_weight)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more documents, in the order given; X, y and sample_weight as in `fit`."""
-        online_margin.stream_targets(self, X, y, sample_weight)
-        return self
-
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        self.resolve()
-
-    def resolve(self) -> Settings:
-        """The parameters of one run."""
-        defaults = online_settings.select_defaults(_NUMBERS, self.regressor, self.weight_floor)
-        defaults = defaults._replace(n_topics=min(10, self.max_topics))
-        refit = online_settings.resolve_refit(self, True)
-        task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
-        growth = online_settings.resolve_growth(self, defaults)
-        begun = len(self.state_.topic) if hasattr(self, "state_") else None
-        return online_settings.resolve(self, task, defaults, begun)._replace(growth=growth)
-
-    @property
-    def response_(self) -> Response:  # type: ignore[override]
-        """Weights as they are now, and the errors of predictions before documents were learned."""
-        with Workers(1) as workers:
-            return online_response.target_response(self._current(), self.resolve(), workers.each)

@@ -40,7 +40,7 @@ from bayou.inference.margin import (
     rounds,
 )
 from bayou.inference.margin.examples import Examples
-from bayou.inference.margin.loss import HINGE
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, loss_by_name
 from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
 from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
 from bayou.inference.margin.online_state import OnlineMarginState as State
@@ -49,27 +49,26 @@ from bayou.results.response import Response
 
 _DEFAULTS = {
     "gibbs": OnlineDefaults(0.5, 1.0, 164.0, 20.0, batch_size=64, n_rounds=1, n_sweeps=2),
+    "logistic": OnlineDefaults(0.5, 1000.0, 1.0, 3e-3, batch_size=64, n_rounds=1, n_sweeps=2),
     "floor": OnlineDefaults(0.5, 1.0, 164.0, 1.0, batch_size=64, n_rounds=1, n_sweeps=1),
     "averaging": OnlineDefaults(0.16, 500.0, 16.0, 1e-3, batch_size=64, n_rounds=2, n_sweeps=1),
 }
-_ALPHA_OF_LABELS = (
-    0.2  # unless "averaging", for several labels per document, which has few words for each
-)
+_ALPHA_OF_LABELS = 0.2  # unless "averaging": a document has few words for each of its labels
 _POSITIVE = 3.0  # factor on positive labels with "averaging" and a second stage; 8 is too large
 
 
 def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
-    """One mini-batch, [Shi17] Algorithm 1.
+    """One mini-batch, [Shi17] Algorithm 1 ("averaging") or 2 ("gibbs"); equation numbers are theirs.
 
-    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), with q = q(z, lambda) q(phi) q(w).
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), eq. 17, with q = q(z, lambda)
+    q(phi) q(w).
     """
     state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
     state, batch = online.read_labels(state, examples, p, seed)
     run = OnlineRun(batch, p, seed, each)
     state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
-    sampled = one_vs_all.sample(sample, state, run) if p.separate else sample(state, run)
-    state, counts = sampled
-    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+    state, counts = one_vs_all.sample(sample, state, run) if p.separate else sample(state, run)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
 
 
 def sample(state: State, run: OnlineRun) -> tuple[State, F64]:
@@ -78,12 +77,13 @@ def sample(state: State, run: OnlineRun) -> tuple[State, F64]:
     for n in range(p.n_rounds):
         chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
         for j in range(p.n_sweeps):
-            chain = rounds.draw_topics(
-                chain, j
-            )  # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt
+            # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt_k, eq. 25 or 29
+            chain = rounds.draw_topics(chain, j)
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
-            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
-        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
+            chain = rounds.draw_lambda(
+                chain, j
+            )  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30
+        chain = rounds.update_weights(chain)  # the dual, eq. 21 and 22; or N(P^-1 b, P^-1), eq. 28
     return rounds.posterior(chain)
 
 
@@ -108,14 +108,17 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         need a large one, because documents would keep their first topics.
     beta : float
         Prior of a topic's terms. Below 0.1, a topic almost never gets a term that it does not have yet.
+    loss : {"hinge", "logistic"}
+        The loss of a score f of a label y = +1 or -1: 2 (margin - y f)_+, or ln(1 + exp(-y f)) [Zhu14], which
+        has "gibbs" only and is not a max-margin model.
     cost : float or None
-        Weight of the loss against the words [c]. Default: 1 or 500.
+        Weight of the loss against the words [c]. Default: 1 or 500; 1000 of the logistic loss.
     margin : float or None
-        Score from which a document has no loss. Default: 164 or 16.
+        Score from which a document has no hinge loss. Default: 164 or 16.
     variance : float or None
         Prior variance of a weight [sigma^2]. Default: 20 or 0.001. With shared topics and "gibbs", cost x
         variance / margin must not be small: at the published 1 / 164, weights freeze before topics settle.
-        With "one-vs-all" and "gibbs" the default is 1.
+        With "one-vs-all" and "gibbs" the default is 1, with the logistic loss 0.003.
     positive_cost : float or None
         Factor on the cost of labels that a document has. Default: 1. For several labels per document, the
         default is 3 with "averaging" and a second stage. With "gibbs" it is the ratio of documents without
@@ -139,8 +142,8 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         draw of the topics, average topics of ten sweeps of Gibbs sampling after ten others, and with "gibbs"
         one draw of the weights. Draws are keyed by the seed and a document's words: the same call gives the
         same result. `transform` and `explain` use means.
-    tf : {"log", "none", "binary"}
-        Damping of counts.
+    token_order, tf : {"random", "term"}, {"log", "none", "binary"}
+        Order in which the tokens of a document are drawn, and damping of counts.
     idf : bool
         Whether terms that are rare in the documents so far weigh more in a document's average topics.
     batch_size : int or None
@@ -183,6 +186,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
     """
 
     classifier: str | None = param(None, choices=POSTERIORS)
+    loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
     multi_class: str = param("shared", choices=("shared", "one-vs-all"))
@@ -194,13 +198,14 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
 
     @classmethod
     def published(cls, classifier: str = "averaging", **settings: Any) -> Self:
-        """The settings of [Shi17] for classes without later improvements; ``settings`` are exceptions."""
+        """The settings of [Shi17] for classes; ``settings`` are exceptions."""
         one_of("classifier", classifier, POSTERIORS)
         n_topics = int(settings.get("n_topics", 40))
         plain: dict[str, Any] = {
             "classifier": classifier, "n_topics": n_topics, "alpha": 1.0 / n_topics, "beta": 0.45,
             "tf": "none", "idf": False, "positive_cost": 1.0, "n_passes": 1, "weight_floor": None,
-            "refit": False, "prediction": "sampled", "multi_class": "one-vs-all",
+            "refit": False, "prediction": "sampled", "token_order": "term",
+            "multi_class": "one-vs-all",
         }  # fmt: skip
         own = {
             "averaging": {"variance": 1e-3, "batch_size": 1, "n_rounds": 2, "n_sweeps": 3},
@@ -254,7 +259,9 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         posterior = online_settings.choose_posterior(
             self, len(getattr(self, "_classes", ())), self.n_topics or n_topics
         )
-        defaults = online_settings.select_defaults(_DEFAULTS, posterior, self.weight_floor)
+        defaults = online_settings.select_defaults(
+            _DEFAULTS, posterior, self.weight_floor, logistic=self.loss == "logistic"
+        )
         defaults = defaults._replace(n_topics=n_topics)
         if several and posterior == "gibbs":
             defaults = defaults._replace(alpha=_ALPHA_OF_LABELS)
@@ -264,7 +271,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         refit = online_settings.resolve_refit(self, several and not separate)
         if refit and separate:
             raise ValueError("refit needs topics that all tasks share; leave it at None")
-        task = OnlineTask("classifier", posterior, HINGE, self.margin, refit)
+        task = OnlineTask("classifier", posterior, loss_by_name(self.loss), self.margin, refit)
         begun = self.n_topics is None and hasattr(self, "state_")
         size = self.state_.mean.shape[1] if begun else None
         p = online_settings.resolve(self, task, defaults, size)._replace(separate=separate)

@@ -41,9 +41,10 @@ _DEFAULTS = {
 
 
 def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
-    """One mini-batch, [Shi17] Algorithm 1.
+    """One mini-batch, [Shi17] Algorithm 1 or 2 with another loss; equation numbers are theirs.
 
-    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), with q = q(z, lambda) q(phi) q(w).
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), eq. 17, with q = q(z, lambda)
+    q(phi) q(w).
     """
     state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
     state, batch = online.read_targets(state, examples, p, seed)
@@ -53,14 +54,13 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     for n in range(p.n_rounds):
         chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
         for j in range(p.n_sweeps):
-            chain = rounds.draw_topics(
-                chain, j
-            )  # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt
+            # z | lambda: (C_dk + alpha_k) exp(E ln phi_kv) tilt_k, as eq. 25 or 29
+            chain = rounds.draw_topics(chain, j)
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
-            chain = rounds.draw_lambda(chain, j)  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1)
-        chain = rounds.update_weights(chain)  # q(w) = N(P^-1 b, P^-1), or the dual step
+            chain = rounds.draw_lambda(chain, j)  # two lambda, one per side of the tube, as eq. 30
+        chain = rounds.update_weights(chain)  # the dual, as eq. 22; or N(P^-1 b, P^-1), as eq. 28
     state, counts = rounds.posterior(chain)
-    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -100,7 +100,7 @@ class OnlineMedLDARegressor(  # type: ignore[override]
         of each document by its words alone, before it is learned. Default: True.
     prediction : {"mean", "sampled"}
         As in `OnlineMedLDAClassifier`. Default of `refit` with "sampled": False.
-    beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
+    token_order, beta, tf, idf, n_passes, n_rounds, n_sweeps, burn_in, ghost_factor, decay
         As in `OnlineMedLDAClassifier`.
     max_time, random_state, n_threads, progress, callbacks
         As in `LDA`.

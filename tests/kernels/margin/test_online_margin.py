@@ -84,7 +84,7 @@ def rows_of(zbar):
     return start, np.full(n_docs, n_topics, np.int32), topics, zbar.ravel().astype(np.float32)
 
 
-@pytest.mark.parametrize("kind", [response.HINGE, response.INSENSITIVE])
+@pytest.mark.parametrize("kind", [response.HINGE, response.INSENSITIVE, response.LOGISTIC])
 def test_expected_responses(kind):
     n_docs, n_topics, n_tasks, c, width = 4, 3, 2, 1.7, 0.8
     zbar = RNG.dirichlet(np.ones(n_topics), n_docs).astype(np.float32).astype(float)
@@ -93,7 +93,7 @@ def test_expected_responses(kind):
     spread = root @ root.transpose(0, 2, 1)
     y = (
         np.sign(RNG.normal(size=(n_docs, n_tasks)))
-        if kind == response.HINGE
+        if kind != response.INSENSITIVE
         else mean[0, :1] + zbar[:, :2]
     )
     cost = np.full(y.shape, c)
@@ -104,7 +104,10 @@ def test_expected_responses(kind):
         omega, kappa, rows_of(zbar), (mean, spread), y, cost, ids, 0, 4, args, False, 0, 0
     )
     f, s = zbar @ mean.T, np.einsum("dk,tkj,dj->dt", zbar, spread, zbar)
-    if kind == response.HINGE:
+    if kind == response.LOGISTIC:
+        x = np.sqrt(f**2 + s)
+        want = c * np.tanh(x / 2) / (2 * x), c * y / 2
+    elif kind == response.HINGE:
         x = 1 / (c * np.sqrt((width - y * f) ** 2 + s))
         want = c**2 * x, c * y * (1 + c * width * x)
     else:
@@ -138,7 +141,7 @@ def test_drawn_responses_have_the_right_mean_and_the_floor_bounds_them():
 def test_a_loss_that_is_not_known_is_refused():
     zbar, one = np.array([[0.5, 0.5]]), np.ones((1, 1))
     both, ids = (np.ones((1, 2)), np.eye(2)[None]), np.zeros(1, np.uint64)
-    for code in (response.LOGISTIC, 7):
+    for code in (5, 7):
         with pytest.raises(ValueError, match="unknown code of a loss"):
             kernels.respond(
                 one.copy(), one.copy(), rows_of(zbar), both, one, one, ids, 0, 1, (code, 1.0, 0.0),

@@ -47,9 +47,13 @@ class TopicPosterior(NamedTuple):
 
 
 def make(
-    examples: Examples, y: F64, cost: F64, n_terms: int, tf: str, seed: int, step: int
-) -> MarginBatch:
-    """The documents as mini-batch ``step`` of a stream; all terms weigh one."""
+    examples: Examples, y: F64, cost: F64, n_terms: int, tf: str, seed: int, step: int, *,
+    shuffle: bool = True,
+) -> MarginBatch:  # fmt: skip
+    """The documents as mini-batch ``step`` of a stream; all terms weigh one.
+
+    Tokens of a document are in random order, or in that of their terms.
+    """
     shape = (examples.n_docs, n_terms)
     counts = csr_array(
         (examples.data.astype(np.float32), examples.indices, examples.indptr), shape=shape
@@ -60,7 +64,8 @@ def make(
     ids = np.empty(examples.n_docs, np.uint64)
     kernels.number_documents(ids, seed, step)
     tokens = documents.tokens_of(pairs)
-    tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
+    if shuffle:
+        tilted_sweep.shuffle_tokens(tokens.terms, tokens.indptr, ids, seed)
     ones = np.ones(len(terms), np.float32)
     none = np.zeros(len(terms))
     return MarginBatch(terms, pairs, tokens, ids, ones, y, cost, np.ones(y.shape), none)

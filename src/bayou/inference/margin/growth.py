@@ -34,6 +34,7 @@ class TopicGrowth(NamedTuple):
     gamma: float  # concentration of the sticks: how readily topics are born
     most: int  # topics at a time
     least: float  # tokens below which a topic is dropped
+    level: bool = True  # whether weights vary around a level per task; else around zero
 
 
 class Roots(NamedTuple):

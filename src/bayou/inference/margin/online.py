@@ -89,7 +89,8 @@ def _read_words(
     state: OnlineMarginState, examples: Examples, y: F64, cost: F64, p: OnlineMarginSettings, seed: int
 ) -> tuple[OnlineMarginState, MarginBatch]:  # fmt: skip
     """Tokens of the mini-batch, weights of its terms, and the number of documents with each label."""
-    batch = online_batch.make(examples, y, cost, len(state.raw), p.tf, seed, state.step + 1)
+    step, n_terms = state.step + 1, len(state.raw)
+    batch = online_batch.make(examples, y, cost, n_terms, p.tf, seed, step, shuffle=p.shuffle)
     mass = state.mass + examples.n_docs
     seen = state.seen_in[batch.terms] + online_batch.frequencies(batch)
     known = (cost > 0.0).any(axis=1)

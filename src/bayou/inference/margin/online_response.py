@@ -42,7 +42,7 @@ def posterior(
     # n_k is summed anew: along a stream n_k and the single-precision n_vk round differently
     totals = state.scale * topic_totals(state.raw)
     known = topic_posterior(state, p)._replace(topic=totals)
-    every, n_topics = np.arange(len(state.raw), dtype=np.int64), _shown_topics(state, p)
+    every, n_topics = np.arange(len(state.raw), dtype=np.int64), _number_of_topics(state, p)
     rows, alpha = batch.mean_rows(known, every, each), document_prior(state, p)
     if p.separate:
         alpha = np.tile(alpha, n_topics // len(alpha))
@@ -61,11 +61,11 @@ def document_features(
     damped = lda_features.damp_counts(counts, p.tf)
     if p.draw_seed is not None:
         found = _draw_features(state, p, documents.pairs_of(damped), each)
-        return found[:, : _shown_topics(state, p)]
+        return found[:, : _number_of_topics(state, p)]
     pairs = documents.pairs_of(damped)._replace(terms=places.astype(np.int32))
     weight = term_weight(state.mass, state.seen_in[terms], p.idf)
     found = batch_features(state, p, terms.astype(np.int64), weight, pairs, each)
-    return found[:, : _shown_topics(state, p)]
+    return found[:, : _number_of_topics(state, p)]
 
 
 def _draw_features(
@@ -94,7 +94,7 @@ def draw_weights(state: OnlineMarginState, seed: int) -> F64:
     return out
 
 
-def _shown_topics(state: OnlineMarginState, p: OnlineMarginSettings) -> int:
+def _number_of_topics(state: OnlineMarginState, p: OnlineMarginSettings) -> int:
     """Number of topics that predictions use: with "one-vs-all" not those of a class to come."""
     return len(state.topic) - (len(p.alpha) if p.separate else 0)
 

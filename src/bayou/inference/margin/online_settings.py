@@ -55,6 +55,10 @@ def resolve_refit(model: Any, default: bool) -> bool:
 
 def choose_posterior(model: Any, n_tasks: int, n_topics: int) -> str:
     """The posterior of a classifier's weights: as given, as the stream began, or by the number of entries."""
+    if model.loss == "logistic":
+        if model.classifier == "averaging" or model.weight_floor is not None:
+            raise ValueError("loss='logistic' needs classifier='gibbs' and no weight_floor")
+        return "gibbs"
     if model.classifier is not None:
         return str(model.classifier)
     if model.weight_floor is not None:
@@ -65,9 +69,15 @@ def choose_posterior(model: Any, n_tasks: int, n_topics: int) -> str:
 
 
 def select_defaults(
-    table: dict[str, OnlineDefaults], posterior: str, floor: float | str | None
+    table: dict[str, OnlineDefaults],
+    posterior: str,
+    floor: float | str | None,
+    *,
+    logistic: bool = False,
 ) -> OnlineDefaults:
-    """The defaults of a posterior; "gibbs" with a floor on the distance to the margin has its own."""
+    """The defaults of a posterior; the logistic loss, and "gibbs" with a floor, have their own."""
+    if logistic:
+        return table["logistic"]
     return table["floor" if posterior == "gibbs" and floor is not None else posterior]
 
 
@@ -101,6 +111,7 @@ def resolve(
         n_rounds=int(p.n_rounds), n_sweeps=int(p.n_sweeps), burn_in=int(model.burn_in),
         ghosts=float(model.ghost_factor), decay=float(model.decay), tf=model.tf, idf=bool(model.idf),
         refit=task.refit, cost=float(p.cost), batch_size=int(p.batch_size),
+        shuffle=model.token_order == "random",
         draw_seed=int(getattr(model, "seed_", 0)) if model.prediction == "sampled" else None,
     )  # fmt: skip
 
@@ -116,7 +127,11 @@ def resolve_growth(model: Any, defaults: OnlineDefaults) -> TopicGrowth:
     p = fill(model, defaults)
     check_bounds(p.n_topics, model.max_topics)
     return TopicGrowth(
-        float(p.alpha), float(p.gamma), int(model.max_topics), float(model.min_tokens)
+        float(p.alpha),
+        float(p.gamma),
+        int(model.max_topics),
+        float(model.min_tokens),
+        bool(model.weight_level),
     )
 
 

@@ -48,6 +48,7 @@ class OnlineMarginSettings(NamedTuple):
     fresh: bool = True  # whether the documents are new: the second stage learns from no others
     cost: float = 1.0  # of a document of weight one [c]
     batch_size: int = 64
+    shuffle: bool = True  # whether tokens are drawn in random order within a document
     draw_seed: int | None = (
         None  # of topics and weights that predictions draw; None: by their means
     )

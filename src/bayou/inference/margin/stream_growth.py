@@ -46,7 +46,9 @@ def add_spare_topics(
 
 
 def newborn_mean(state: OnlineMarginState, by: TopicGrowth) -> F64:
-    """Weights of an average topic: the common level of the scores."""
+    """Weights of an average topic: the common level of the scores; or zero, the mean of their prior."""
+    if not by.level:
+        return np.zeros(len(state.mean))
     stick = growth.expected_sticks(state.tables, by.gamma)
     return np.asarray(state.mean @ (stick / stick.sum()), np.float64)
 

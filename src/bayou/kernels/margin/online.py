@@ -13,9 +13,9 @@ import numpy as np
 
 from bayou.kernels.cholesky import backward_into, factor_fast_into, forward_into
 from bayou.kernels.compile import fast_jit, jit
-from bayou.kernels.draw import draw_inverse_gaussian
+from bayou.kernels.draw import draw_inverse_gaussian, draw_polya_gamma, polya_gamma_mean
 from bayou.kernels.margin.passive_aggressive import add_into, best_dual, dot
-from bayou.kernels.margin.response import HINGE, INSENSITIVE
+from bayou.kernels.margin.response import HINGE, INSENSITIVE, LOGISTIC
 from bayou.kernels.rng import BATCH, RESPONSE, key
 
 _LEAST_ROW = 1e-20  # of the largest weight of a term; every topic stays possible
@@ -163,6 +163,11 @@ def respond(omega, kappa, zbar, weights, y, cost, ids, lo, hi, loss, drawn, seed
                     x = _inverse(stream, c * math.sqrt(under * under + s), floor, drawn)
                     x2 = _inverse(stream, c * math.sqrt(over * over + s), floor, drawn)
                     o, m = c * c * (x + x2), c * c * ((t - width) * x + (t + width) * x2)
+                elif kind == LOGISTIC:
+                    size = math.sqrt(f * f + s)  # lambda ~ PG(c, sqrt(E f**2))
+                    o, m = polya_gamma_mean(c, size), 0.5 * c * t
+                    if drawn:
+                        o = draw_polya_gamma(stream, c, size)
                 else:
                     raise ValueError("unknown code of a loss")
             omega[d, i] = o
