@@ -60,6 +60,10 @@ class Classifier(ClassifierMixin, Base):
         Default: computed from `posterior_`. A model whose topics are costly to compute for all terms uses the
         terms of these documents only.
         """
+        if getattr(self, "prediction", "mean") == "sampled":
+            return scoring.sampled_features(
+                self.posterior_, self._rule(), counts, self.tf, self.seed_, each
+            )
         return scoring.document_features(self.posterior_, self._rule(), counts, self.tf, each)
 
     # -- what users read -------------------------------------------------------------------------

@@ -47,6 +47,10 @@ class Regressor(RegressorMixin, Base):
         Default: computed from `posterior_`. A model whose topics are costly to compute for all terms uses the
         terms of these documents only.
         """
+        if getattr(self, "prediction", "mean") == "sampled":
+            return scoring.sampled_features(
+                self.posterior_, self.response_, counts, self.tf, self.seed_, each
+            )
         return scoring.document_features(self.posterior_, self.response_, counts, self.tf, each)
 
     def __sklearn_tags__(self) -> Any:
