@@ -12,6 +12,7 @@ expected calibration error in ten bins. CPU seconds are of one thread, training 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import time
 import warnings
@@ -161,10 +162,10 @@ def measure(found: Any, model: Any, test: Part, several: bool) -> list[str]:
         truth = test.labels > 0
         if not several:  # classes without training documents are not columns of the model
             truth = np.asarray(one.classes_)[None] == want[:, None]
-        error = (
-            f"{expected_calibration_error(one.predict_proba(counts), truth, several=several):.3f}"
-        )
-        share = f"{getattr(one.response_, 'share', 1.0):.2f}"
+        if hasattr(one, "predict_proba"):
+            stated = one.predict_proba(counts)
+            error = f"{expected_calibration_error(stated, truth, several=several):.3f}"
+        share = f"{getattr(getattr(one, 'response_', None), 'share', math.nan):.2f}"
     return [f"{first:.4f}", f"{macro:.3f}", error, share]
 
 

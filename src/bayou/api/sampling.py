@@ -197,6 +197,7 @@ def chain_settings(
     return settings(
         MarginSettings, model, multi_label=task.kind == "multi-label", n_topics=n_topics,
         alpha=alpha, begin=begin, growth=setup.FIXED_TOPICS,
+        steps=setup.LightSteps(model.proposals, model.n_proposals, model.n_weight_passes),
         beta=float(model.beta), variance=float(model.variance), **own,
     )  # fmt: skip
 

@@ -41,7 +41,10 @@ class WeightedTopics(EstimatorBase):
         Default: computed from `posterior_`. A model whose topics are costly to compute for all terms uses the
         terms of these documents only.
         """
-        return scoring.document_features(self.posterior_, self._rule(), counts, self.tf, each)
+        found, rule = self.posterior_, self._rule()
+        if getattr(self, "prediction", "mean") == "sampled":
+            return scoring.sampled_features(found, rule, counts, self.tf, self.seed_, each)
+        return scoring.document_features(found, rule, counts, self.tf, each)
 
     # -- what users read -------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bayou.api.classifier import RESPONSE, Classifier
 from bayou.api.estimator import Estimator, Saved
+from bayou.api.fixed_topics import FixedTopics
 from bayou.api.params import param
 from bayou.api.regressor import Regressor
 from bayou.api.sampling import Chains, Sampling, chain_settings, read_classes, read_numbers
@@ -36,11 +36,10 @@ from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, smoo
 from bayou.inference.margin.setup import MarginChain, MarginChainState, MarginData, MarginSettings
 from bayou.inference.margin.tasks import MarginTask
 
-SAMPLERS = ("auto", "gibbs", "light")
 CHECK = 10  # sweeps between two scores
 PLAIN: dict[str, Any] = {
     "tf": "none", "idf": False, "refit": False, "word_residual": 0.0, "n_kept": 1, "beta": 0.01,
-    "exact": True, "n_topics": 40, "positive_cost": 1.0, "sampler": "gibbs",
+    "exact": True, "n_topics": 40, "positive_cost": 1.0, "sampler": "gibbs", "prediction": "sampled",
 }  # fmt: skip
 PUBLISHED: dict[str, dict[str, Any]] = {  # alpha is that of all topics together
     "gibbs": {"alpha": 1.0, "margin": 64.0, "n_sweeps": 40},
@@ -140,7 +139,7 @@ def results(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
+class MedLDAClassifier(Classifier, FixedTopics, Sampling, Topics, Estimator):
     """Max-margin topic model for classes, or for several labels per document.
 
     Parameters
@@ -179,6 +178,10 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
     exact : bool
         Update word counts after every token, as the exact sampler does, on one thread. Otherwise they are
         updated sixteen times per sweep.
+    proposals : {"mixed", "cyclic", "document", "word", "label"}
+        Light sampler: the three kinds of proposal at random, in turn, or one kind only.
+    n_proposals, n_weight_passes : int
+        Light sampler: Metropolis-Hastings steps per token, and passes over the weights, per sweep.
     n_sweeps, n_kept : int
         Number of sweeps, and how many of the last ones are averaged.
     n_chains : int
@@ -188,6 +191,10 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
     word_residual : float or "auto"
         Weight of words beside the topics [q]; 0 for none. "auto" chooses it inside the training set; it is 0
         without `refit`.
+    prediction : {"mean", "sampled"}
+        "mean": average topics by CVB0 under mean topics, and mean weights. "sampled": as published, one draw
+        of the topics and of the weights, and average topics from Gibbs sweeps; needs ``refit=False``. Draws
+        are keyed by the seed and a document's words. `transform` and `explain` use mean topics.
     warm_start : bool
         Whether `fit` starts at the topics of the previous fit.
     max_time, random_state, n_threads, progress, callbacks
@@ -213,16 +220,11 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
     True
     """
 
-    alpha: float | ArrayLike | None = None
     loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, ge=1e-8, le=1e8)
     smoothing: float | None = param(None, ge=1e-3, le=1e3)
     positive_cost: float | None = param(None, gt=0.0)
     multi_class: str = param("shared", choices=("shared", "one-vs-all"))
-    sampler: str = param("auto", choices=SAMPLERS)
-    exact: bool = False
-    n_chains: int = param(1, ge=1)
-    warm_start: bool = False
 
     algorithm: ClassVar[Chains] = Chains(State, read_classes, init, sweep, results)
     saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE)
@@ -258,7 +260,7 @@ class MedLDAClassifier(Classifier, Sampling, Topics, Estimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MedLDARegressor(Regressor, Sampling, Topics, Estimator):
+class MedLDARegressor(Regressor, FixedTopics, Sampling, Topics, Estimator):
     """Max-margin topic model for numbers, one or several per document.
 
     Targets are scaled to mean 0 and deviation 1 for the chain, so that ``cost``, ``epsilon`` and ``variance``
@@ -272,9 +274,11 @@ class MedLDARegressor(Regressor, Sampling, Topics, Estimator):
         Prior of a document's topics. Default: 1 / K.
     epsilon : float
         Half-width of the tube in which a prediction costs nothing, in deviations of the target.
-    beta, cost, variance, tf, idf, sampler, exact, n_sweeps, n_kept, n_chains, refit, word_residual
+    beta, cost, variance, tf, idf, sampler, exact, proposals, n_proposals, n_weight_passes
         As in `MedLDAClassifier`.
-    warm_start, max_time, random_state, n_threads, progress, callbacks
+    n_sweeps, n_kept, n_chains, refit, word_residual, prediction, warm_start
+        As in `MedLDAClassifier`.
+    max_time, random_state, n_threads, progress, callbacks
         As in `MedLDAClassifier`.
 
     Examples
@@ -291,12 +295,7 @@ class MedLDARegressor(Regressor, Sampling, Topics, Estimator):
     cost: float = param(10.0, gt=0.0)
     tf: str = param("none", choices=DAMPINGS)
     idf: bool = False
-    alpha: float | ArrayLike | None = None
     epsilon: float = param(1e-3, ge=0.0, le=1e8)
-    sampler: str = param("auto", choices=SAMPLERS)
-    exact: bool = False
-    n_chains: int = param(1, ge=1)
-    warm_start: bool = False
 
     algorithm: ClassVar[Chains] = Chains(State, read_numbers, init, sweep, results)
     saved: ClassVar[tuple[Saved, ...]] = (POSTERIOR, RESPONSE)

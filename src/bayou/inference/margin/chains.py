@@ -106,6 +106,8 @@ def response(
     if auto or q > 0:
         words = lda_features.unit_words(data.corpus.counts, idf)[data.order]
     mean, draws = stack_weights(found.mean, found.draws, p.separate)
+    if p.prediction == "sampled":
+        mean = draws[-1].astype(np.float64)
     seen = linear.RefitEvidence(
         zbar, words, task.y[data.order].astype(np.float32),
         task.cost[data.order].astype(np.float32), data.term_weight, idf, mean, draws,

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayou.inference.lda import documents, fold_in
+from bayou.inference.lda import documents, fold_in, sampled_fold_in
 from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, Each
 from bayou.inference.margin import features
+from bayou.inference.margin.setup import member_seed
 from bayou.results.explanation import MarginExplanation
 from bayou.results.posterior import Posterior, proportions
 from bayou.results.response import Response
@@ -37,6 +38,29 @@ def document_features(
         features.zbar(rows, alpha, resp.term_weight, pairs, each)
         for rows, alpha in chain_topics(post, resp.n_members)
     ]
+    return found[0] if len(found) == 1 else np.hstack(found)
+
+
+def sampled_features(
+    post: Posterior, resp: Response, counts: csr_array, tf: str, seed: int, each: Each
+) -> F32:
+    """Average topics of documents from sampled z under one draw of the topics, as published.
+
+    The draw is Dir(n_k + beta), with the counts n_vk that the mean topics stand for.
+    """
+    pairs = documents.pairs_of(lda_features.damp_counts(counts, tf))
+    size, found = post.n_topics // resp.n_members, []
+    for i, (rows, alpha) in enumerate(chain_topics(post, resp.n_members)):
+        tokens = post.topic_tokens[i * size : (i + 1) * size]
+        total = tokens + len(rows) * post.beta
+        drawn = sampled_fold_in.draw_rows(
+            np.maximum(rows * total - post.beta, 0.0), post.beta, member_seed(seed, i), each
+        )
+        found.append(
+            sampled_fold_in.draw_zbar(
+                drawn, alpha, resp.term_weight, pairs, member_seed(seed, i), each
+            )
+        )
     return found[0] if len(found) == 1 else np.hstack(found)
 
 

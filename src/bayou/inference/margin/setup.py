@@ -22,6 +22,7 @@ from bayou.kernels.rng import MEMBER, ORDER, key, permutation
 
 FIXED_TOPICS = TopicGrowth(0.0, 0.0, 0, 0.0)  # no topic is ever born
 AUTO = "auto"  # word_residual that is chosen by `residual`
+PREDICTIONS = ("mean", "sampled")
 PROPOSALS = {  # kinds of proposal of the light sampler
     "mixed": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
     "cyclic": (light_sweep.DOCUMENT, light_sweep.WORD, light_sweep.LABEL),
@@ -70,6 +71,7 @@ class MarginSettings(NamedTuple):
     growth: TopicGrowth = FIXED_TOPICS
     positive_cost: float | None = None  # as given; None leaves it to the model
     steps: LightSteps = LightSteps()
+    prediction: str = "mean"  # of `PREDICTIONS`
 
 
 class MarginPrior(NamedTuple):
