@@ -85,7 +85,8 @@ def row(name: str, seconds: float, n_topics: str, scores: tuple[float, float]) -
 
 
 def run_hdp(bench: corpora.Bench, seed: int, sweeps: int, **given: Any) -> tuple[HDP, float]:
-    model = HDP(n_sweeps=sweeps, random_state=seed, n_threads=1, **given)
+    """One chain, which is the model; a default fit also runs a second one to compare with."""
+    model = HDP(n_sweeps=sweeps, n_chains=1, random_state=seed, n_threads=1, **given)
     begun = time.process_time()
     model.fit(bench.train)
     return model, time.process_time() - begun
@@ -178,7 +179,7 @@ def seeds(bench: corpora.Bench, n: int, sweeps: int) -> None:
 def starts(bench: corpora.Bench, sweeps: int) -> None:
     """The number of topics of single chains from starts far apart."""
     for n_topics in (20, 320, 1280):
-        model, spent = run_hdp(bench, 0, sweeps, n_topics=n_topics, n_chains=1)
+        model, spent = run_hdp(bench, 0, sweeps, n_topics=n_topics)
         low, high = model.n_topics_interval(large=True)
         print(f"  from {n_topics:>4}: {model.n_topics_} topics {model.n_topics_interval()}, "
               f"{model.n_large_} large ({low}-{high}), ln p(w, z) {model.scores_[-1]:.4f}, "
@@ -244,7 +245,7 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=("quality", "seeds", "starts", "alias", "coverage", "ceilings")
     )
-    parser.add_argument("--sweeps", type=int, default=200)
+    parser.add_argument("--sweeps", type=int, help="default: 200, of coverage the model's own")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--topics", type=int, default=1000)
     rows = [
@@ -264,8 +265,10 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", default=list(hdp_number.SIZES), help="of coverage")
     given = parser.parse_args()
     if given.only == "coverage":
-        hdp_number.coverage(given.sizes, given.corpora, n_sweeps=given.sweeps)
+        more = {"n_sweeps": given.sweeps} if given.sweeps else {}
+        hdp_number.coverage(given.sizes, given.corpora, **more)
         return
+    given.sweeps = given.sweeps or 200
     if given.only == "ceilings":
         hdp_number.ceilings(2)
         return
@@ -273,7 +276,7 @@ def main() -> None:
     if bench is None:
         print("BAYOU_DATA is not set or the corpus is not there; nothing is measured")
         return
-    HDP(n_sweeps=2).fit(bench.train[np.arange(20)])
+    HDP(n_sweeps=2, n_chains=1).fit(bench.train[np.arange(20)])
     LDA(n_topics=3, learn_alpha=True).fit(bench.train[np.arange(20)])
     print(bench.describe(), flush=True)
     if given.only in (None, "quality"):

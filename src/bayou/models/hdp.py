@@ -231,7 +231,7 @@ class HDP(TopicNumber, Topics, Estimator):
     discount: float = param(0.0, ge=0.0, le=0.99)
     start: str | None = param(None, choices=("fast", "random"))
     sampler: str = param("alias", choices=SAMPLERS)
-    n_sweeps: int = param(200, ge=1)
+    n_sweeps: int = param(160, ge=1)
     burn_in: int | None = param(None, ge=0, lt="n_sweeps")
     n_moves: int | None = param(None, ge=0)
     n_chains: int = param(2, ge=1)

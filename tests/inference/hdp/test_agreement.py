@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayou.inference.hdp import agreement, franchise, rounds
+from bayou.inference.hdp import agreement, chains, franchise, rounds
 from bayou.inference.lda.documents import Tokens
 
 PRIOR = franchise.FranchisePrior(1.3, 0.8, 0.0, 0.4)
@@ -101,3 +101,13 @@ def test_a_chain_that_waited_is_the_same_chain():
         old, new = (getattr(c.counts, name) for c in (chain, again))
         np.testing.assert_array_equal(old[..., live], new[..., back])
     np.testing.assert_array_equal(chain.counts.sizes, again.counts.sizes)
+
+
+@pytest.mark.parametrize(
+    ("n_docs", "n_tokens", "first"),
+    [(3000, 420_000, 324), (300, 24_000, 38), (1350, 1_683_000, 649), (2, 30, 1)],
+)
+def test_the_default_start_has_several_documents_per_topic(n_docs, n_tokens, first):
+    assert chains.first_topics(None, n_docs, n_tokens, 0) == first
+    found = [chains.first_topics(40, n_docs, n_tokens, chain) for chain in range(5)]
+    assert found == [min(n, n_tokens) for n in (40, 10, 80, 2, 160)]
