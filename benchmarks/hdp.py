@@ -4,6 +4,7 @@
     python benchmarks/hdp.py --corpus nips --only quality --sweeps 100
     python benchmarks/hdp.py --corpus arxiv_cs --only seeds --seeds 10 --sweeps 40
     python benchmarks/hdp.py --only alias --topics 1000
+    python benchmarks/hdp.py --only coverage --corpora 50 --sizes small medium large
 
 Corpora: kos, nips, 20news, arxiv_cs, from the folder in BAYOU_DATA. Times are CPU seconds of one thread,
 compiling before the clock, evaluation outside it. Every model has beta = 0.05 and is judged in one way: its
@@ -25,6 +26,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import corpora
+import hdp_number
 from bayou import HDP, LDA, Corpus
 from bayou.data import iter_records, read
 from bayou.inference.hdp import chains, franchise
@@ -83,7 +85,8 @@ def row(name: str, seconds: float, n_topics: str, scores: tuple[float, float]) -
 
 
 def run_hdp(bench: corpora.Bench, seed: int, sweeps: int, **given: Any) -> tuple[HDP, float]:
-    model = HDP(n_sweeps=sweeps, random_state=seed, n_threads=1, **given)
+    """One chain, which is the model; a default fit also runs a second one to compare with."""
+    model = HDP(n_sweeps=sweeps, n_chains=1, random_state=seed, n_threads=1, **given)
     begun = time.process_time()
     model.fit(bench.train)
     return model, time.process_time() - begun
@@ -174,11 +177,12 @@ def seeds(bench: corpora.Bench, n: int, sweeps: int) -> None:
 
 
 def starts(bench: corpora.Bench, sweeps: int) -> None:
-    """The number of topics from starts far apart."""
-    for n_topics in (20, 80, 320, 1280):
+    """The number of topics of single chains from starts far apart."""
+    for n_topics in (20, 320, 1280):
         model, spent = run_hdp(bench, 0, sweeps, n_topics=n_topics)
         low, high = model.n_topics_interval(large=True)
-        print(f"  from {n_topics:>4}: {model.n_topics_} topics, {model.n_large_} large ({low}-{high}), "
+        print(f"  from {n_topics:>4}: {model.n_topics_} topics {model.n_topics_interval()}, "
+              f"{model.n_large_} large ({low}-{high}), ln p(w, z) {model.scores_[-1]:.4f}, "
               f"completion {model.score(bench.few):.4f}, {spent:.0f} s", flush=True)  # fmt: skip
 
 
@@ -238,8 +242,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--corpus", default="kos", choices=("kos", "nips", "20news", "arxiv_cs"))
-    parser.add_argument("--only", choices=("quality", "seeds", "starts", "alias"))
-    parser.add_argument("--sweeps", type=int, default=200)
+    parser.add_argument(
+        "--only", choices=("quality", "seeds", "starts", "alias", "coverage", "ceilings")
+    )
+    parser.add_argument("--sweeps", type=int, help="default: 200, of coverage the model's own")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--topics", type=int, default=1000)
     rows = [
@@ -255,12 +261,22 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="for peers where HDP is not run"
     )
+    parser.add_argument("--corpora", type=int, default=12, help="of coverage, over all sizes")
+    parser.add_argument("--sizes", nargs="*", default=list(hdp_number.SIZES), help="of coverage")
     given = parser.parse_args()
+    if given.only == "coverage":
+        more = {"n_sweeps": given.sweeps} if given.sweeps else {}
+        hdp_number.coverage(given.sizes, given.corpora, **more)
+        return
+    given.sweeps = given.sweeps or 200
+    if given.only == "ceilings":
+        hdp_number.ceilings(2)
+        return
     bench = load(given.corpus)
     if bench is None:
         print("BAYOU_DATA is not set or the corpus is not there; nothing is measured")
         return
-    HDP(n_sweeps=2).fit(bench.train[np.arange(20)])
+    HDP(n_sweeps=2, n_chains=1).fit(bench.train[np.arange(20)])
     LDA(n_topics=3, learn_alpha=True).fit(bench.train[np.arange(20)])
     print(bench.describe(), flush=True)
     if given.only in (None, "quality"):

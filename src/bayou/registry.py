@@ -84,10 +84,10 @@ MODELS: dict[str, ModelEntry] = {
         "Latent Dirichlet allocation from mini-batches, in constant memory."),
     "HDP": ModelEntry(
         "bayou.models.hdp", "topics", "", False, "hdp", "Teh06",
-        "Hierarchical Dirichlet process: learns the number of topics, with an interval."),
+        "Hierarchical Dirichlet process: samples the number of topics, with an interval over chains."),
     "OnlineHDP": ModelEntry(
         "bayou.models.online_hdp", "topics", "", True, "online_hdp", "Burkhardt17",
-        "Hierarchical Dirichlet process from mini-batches: learns the number of topics."),
+        "Hierarchical Dirichlet process from mini-batches: topics are born and die below a ceiling."),
     "StackedTopics": ModelEntry(
         "bayou.models.stacked_topics", "topics", "", False, "online_labels", "Burkhardt18b",
         "Topics of topics: two stacked hierarchical Dirichlet processes without labels."),
@@ -145,7 +145,7 @@ MODELS: dict[str, ModelEntry] = {
         "Labeled LDA that learns how frequent each label is."),
     "StackedHDP": ModelEntry(
         "bayou.models.stacked_hdp", "labels", "labels", False, "online_labels", "Burkhardt18b",
-        "Topics over labels; learns the number of topics and how frequent each is."),
+        "Topics over labels; learns how frequent each topic is."),
     "AuthorTopicModel": ModelEntry(
         "bayou.models.author_topic", "labels", "labels", False, "labeled_lda", "RosenZvi04",
         "Topics over words, and a distribution over topics per author or label."),

@@ -8,8 +8,9 @@ from tests.reference.margin import serial
 import bayou
 from bayou import HDP, Corpus, DataError, ModelFileError
 from bayou.data import container
+from bayou.data.errors import DoubtWarning
 from bayou.data.synthetic import sample_hdp, sample_lda
-from bayou.inference.hdp import chains
+from bayou.inference.hdp import agreement, chains
 from bayou.models import hdp
 
 
@@ -26,7 +27,7 @@ def planted():
 
 @pytest.fixture(scope="module")
 def fitted(planted):
-    return HDP(n_topics=12, n_sweeps=400, beta=0.5, random_state=1).fit(planted[0])
+    return HDP(n_topics=12, n_sweeps=400, n_chains=1, beta=0.5, random_state=1).fit(planted[0])
 
 
 def near_four(model):
@@ -58,9 +59,8 @@ def test_topics_come_by_use_under_permanent_numbers(fitted):
 
 @pytest.mark.parametrize("sampler", ["tables", "direct"])
 def test_the_samplers_agree(planted, fitted, sampler):
-    other = HDP(n_sweeps=400, beta=0.5, n_topics=12, random_state=2, sampler=sampler).fit(
-        planted[0]
-    )
+    how = {"n_sweeps": 400, "n_chains": 1, "n_topics": 12, "sampler": sampler}
+    other = HDP(beta=0.5, random_state=2, **how).fit(planted[0])
     assert near_four(other)
     assert other.score(planted[0]) == pytest.approx(fitted.score(planted[0]), abs=0.01)
 
@@ -113,7 +113,7 @@ def test_several_chains_begin_elsewhere_and_widen_the_interval(planted):
     model = HDP(n_sweeps=20, n_chains=3, n_topics=6, n_moves=0, random_state=0).fit(planted[0])
     assert model.n_iter_ == len(model.trace_) == 60
     first = [model.trace_[model.trace_[:, 0] == c, 1] for c in range(3)]
-    assert first[2][0] < first[0][0] < first[1][0]  # half, as asked, twice
+    assert first[1][0] < first[0][0] < first[2][0]  # a quarter, as asked, twice
     low, high = model.n_topics_interval(level=1.0)
     assert low == min(part[10:].min() for part in first)
     assert high == max(part[10:].max() for part in first)
@@ -129,9 +129,72 @@ def test_several_chains_begin_elsewhere_and_widen_the_interval(planted):
     )  # and stays it when time is up
 
 
+def test_chains_wait_and_go_on_in_rounds(planted):
+    """Rounds end at a quarter, half and all of the sweeps; the same chain goes on where it waited."""
+    model = HDP(n_sweeps=160, n_topics=6, beta=0.5, random_state=0).fit(planted[0])
+    ends = np.flatnonzero(np.diff(model.trace_[:, 0])) + 1
+    assert ends.tolist() == [40, 80, 120, 160, 240][: len(ends)]
+    assert len(model.trace_) == model.n_iter_ in (80, 160, 320)
+    for end in ends[1:]:  # a chain that goes on has about the topics that it had before it waited
+        chain = model.trace_[end, 0]
+        last = model.trace_[:end][model.trace_[:end, 0] == chain][-1]
+        assert abs(model.trace_[end, 1] - last[1]) <= 8
+    if model.n_iter_ < 320:
+        assert max(model.rhats_) <= agreement.AGREE
+
+
+def test_chains_that_agree_end_early():
+    corpus = Corpus.from_matrix([[6, 5, 0, 0], [0, 0, 7, 5]] * 20)
+    given = {"n_sweeps": 400, "beta": 0.5, "n_topics": 4, "random_state": 0}
+    model = HDP(**given).fit(corpus)
+    assert model.n_iter_ < 800
+    assert max(model.rhats_) <= agreement.AGREE
+    assert HDP(**given, burn_in=5).set_params(n_sweeps=60).fit(corpus).n_iter_ == 120
+
+
+def test_chains_that_disagree_are_reported(planted):
+    with pytest.warns(DoubtWarning, match="do not agree"):
+        model = HDP(n_sweeps=30, n_topics=60, random_state=0).fit(planted[0])
+    assert max(model.rhats_) > agreement.AGREE
+    parts = [model.trace_[model.trace_[:, 0] == c, 1][15:] for c in range(2)]
+    low, high = model.n_topics_interval(level=0.5)
+    assert low <= min(np.median(part) for part in parts)
+    assert high >= max(np.median(part) for part in parts)
+
+
+def test_a_few_sweeps_say_nothing_about_agreement(planted):
+    with pytest.warns(DoubtWarning, match="too few sweeps"):
+        HDP(n_sweeps=4, n_topics=4, random_state=0).fit(planted[0])
+
+
+def test_topics_that_recur_in_the_other_chain(planted, tmp_path):
+    model = HDP(n_sweeps=60, n_topics=8, beta=0.5, random_state=0).fit(planted[0])
+    assert model.topic_recurrence_.shape == (model.n_topics_,)
+    large = model.posterior_.topic_tokens > 1000
+    assert (model.topic_recurrence_[large] > 0.9).all()
+    model.save(tmp_path / "m")
+    again = bayou.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.topic_recurrence_, model.topic_recurrence_)
+    assert again.rhats_ == model.rhats_
+    arrays = {n: a for n, a in model._payload().items() if not n.startswith("chains.")}
+    container.save(tmp_path / "old", arrays, model._manifest("model"))
+    assert np.isnan(bayou.load(tmp_path / "old").topic_recurrence_).all()  # an earlier version
+    alone = HDP(n_sweeps=4, n_chains=1, random_state=0).fit(planted[0])
+    assert np.isnan(alone.topic_recurrence_).all()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_interval_includes_its_own_number(planted, large):
+    for seed in range(3):
+        model = HDP(n_sweeps=30, n_topics=20, random_state=seed).fit(planted[0])
+        low, high = model.n_topics_interval(level=0.01, large=large)
+        assert low <= (model.n_large_ if large else model.n_topics_) <= high
+
+
 def test_all_starts_come_down_to_the_same_number(planted):
     ends = [
-        HDP(n_sweeps=400, beta=0.5, n_topics=k, random_state=k).fit(planted[0]) for k in (2, 30)
+        HDP(n_sweeps=400, beta=0.5, n_topics=k, n_chains=1, random_state=k).fit(planted[0])
+        for k in (2, 30)
     ]
     assert all(near_four(model) for model in ends)
 
@@ -186,6 +249,8 @@ def test_a_checkpoint_with_a_short_array_is_refused(tmp_path, name):
         "trace": array[..., :1],
         "scores": np.zeros(3),  # there is none yet, and as many steps
         "score_steps": np.zeros(3, np.int64),
+        "kept_mass": np.zeros(1),
+        "times": np.zeros(1, np.int64),
         "answer": np.zeros((12, 1), np.float32),
         "answer_mass": np.zeros(1),
         "answer_ids": np.zeros(1, np.int64),
@@ -207,7 +272,8 @@ def test_a_checkpoint_with_a_short_array_is_refused(tmp_path, name):
         ("ids", lambda a: a - 5),
         ("topic", lambda a: a * np.nan),
         ("term_topic", lambda a: -a - 1),
-        ("kept_mass", lambda a: a + np.inf),
+        ("waiting_numbers", lambda a: a + np.inf),
+        ("waiting_heads", lambda a: a + 2),
         ("alpha", lambda a: a * 0),
         ("gamma", lambda a: a * np.nan),
         ("step", lambda a: -1 - a),
@@ -289,7 +355,7 @@ def test_documents_too_long_for_a_table_of_ratios():
     long = Corpus.from_matrix([[70_000, 0], [1, 1]])
     with pytest.raises(DataError, match="direct"):
         HDP(n_sweeps=1).fit(long)
-    assert HDP(n_sweeps=1, n_topics=2, sampler="direct", n_moves=0).fit(long).n_iter_ == 1
+    assert HDP(n_sweeps=1, n_topics=2, sampler="direct", n_moves=0).fit(long).n_iter_ == 2
 
 
 def test_checkpoints_need_a_seed(tmp_path):
@@ -319,7 +385,7 @@ def test_what_is_kept_of_a_topic_is_its_own(sampler):
         start="random",
     )
     p = model.resolve()
-    given = chains.make_data(corpus, p.sampler)
+    given = chains.make_data(corpus, p.how.sampler)
     state = hdp.init(given, p, 1, serial)
     sums: dict[int, np.ndarray] = {}
     for _ in range(p.n_sweeps):
@@ -331,3 +397,17 @@ def test_what_is_kept_of_a_topic_is_its_own(sampler):
     assert state.sizes[2] > 40  # many were born
     for slot, name in enumerate(state.ids):
         np.testing.assert_array_equal(state.kept[:, slot], sums.get(name, 0 * state.kept[:, slot]))
+
+
+@pytest.mark.parametrize("stop", [60, 100, 130])
+def test_training_goes_on_in_a_later_round_bit_for_bit(tmp_path, stop):
+    corpus, _ = sample_lda(25, 3, 30, doc_length=20, seed=2)
+    params = {"n_topics": 5, "n_sweeps": 160, "random_state": 3}
+    whole = HDP(**params).fit(corpus)
+    assert whole.n_iter_ > stop
+    path = tmp_path / "c.ckpt"
+    HDP(**params, callbacks=lambda info: info.step == stop).fit(corpus, checkpoint=path)
+    resumed = HDP(**params).fit(corpus, checkpoint=path)
+    assert resumed.components_.tobytes() == whole.components_.tobytes()
+    assert resumed.trace_.tobytes() == whole.trace_.tobytes()
+    assert resumed.rhats_ == whole.rhats_

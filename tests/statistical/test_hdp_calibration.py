@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bayou.data.synthetic import sample_hdp
-from bayou.inference.hdp import franchise
+from bayou.inference.hdp import franchise, table_moves
 from bayou.inference.lda.documents import Tokens
 
 ALPHA, GAMMA, BETA, N_TERMS = 1.0, 1.5, 0.3, 12
@@ -31,7 +31,10 @@ def rank_of_truth(kind, seed):
             chain, _ = franchise.sweep_tables(chain, given, prior, how, seed, step)
             root = franchise.draw_root(chain, prior, seed, step)
         franchise.move_topics(chain, given, root, prior, 4, seed, step)
-        franchise.seat(chain, given, root, prior, seed, step)
+        if step % table_moves.EVERY:
+            franchise.seat(chain, given, root, prior, seed, step)
+        else:
+            chain, _ = table_moves.move_tables(chain, given, root, prior, 4, seed, step)
         if step > 100 and step % EVERY == 0:
             drawn.append(int(chain.counts.sizes[1]))
     true = len(np.unique(truth.assignments))

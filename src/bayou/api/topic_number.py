@@ -74,13 +74,13 @@ class TopicNumber(EstimatorBase):
         Returns
         -------
         (int, int)
-            The smallest and the largest number.
+            The smallest and the largest number. They always include `n_topics_` or `n_large_`.
         """
         check_is_fitted(self)
         number("level", level, 0.0, 1.0)
         low, high = self.topic_number_.interval(level, large)
-        least = 0 if large else 1  # a model has a topic even if there is no token
-        return max(low, least), max(high, least)
+        point, least = (self.n_large_, 0) if large else (self.n_topics_, 1)
+        return max(min(low, point), least), max(high, point)
 
 
 class TopicTrace(NamedTuple):
@@ -91,17 +91,32 @@ class TopicTrace(NamedTuple):
     concentrations: Annotated[NDArray[np.float64], Array(2)]
 
 
+class ChainAgreement(NamedTuple):
+    """How far chains from different starts agree. Files of earlier versions lack it."""
+
+    rhats: Annotated[NDArray[np.float64], Array(3, finite=False)]
+    recurrence: Annotated[NDArray[np.float64], Array("topics", finite=False)]
+
+
 def _pack(model: Any) -> dict[str, NDArray[Any]]:
-    both = np.array(model.concentrations_)
-    return checkpoint.arrays_of(TopicTrace(model.topic_ids_, model.trace_, both), "hdp")
+    both, agreed = np.array(model.concentrations_), np.array(model.rhats_)
+    trace = TopicTrace(model.topic_ids_, model.trace_, both)
+    found = ChainAgreement(agreed, model.topic_recurrence_)
+    return {**checkpoint.arrays_of(trace, "hdp"), **checkpoint.arrays_of(found, "chains")}
 
 
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    found = schema.read(TopicTrace, arrays, "hdp", {"topics": model.posterior_.n_topics})
+    dims = {"topics": model.posterior_.n_topics}
+    found = schema.read(TopicTrace, arrays, "hdp", dims)
     if not (found.trace[:, 0] == 0).any():
         raise ModelFileError("the file's array 'trace' has no sweep of the first chain")
     model.topic_ids_, model.trace_ = found.ids, found.trace
     model.concentrations_ = (float(found.concentrations[0]), float(found.concentrations[1]))
+    agreed = ChainAgreement(np.full(3, np.nan), np.full(dims["topics"], np.nan))
+    if "chains.rhats" in arrays:
+        agreed = schema.read(ChainAgreement, arrays, "chains", dims)
+    model.rhats_ = tuple(float(value) for value in agreed.rhats)
+    model.topic_recurrence_ = agreed.recurrence
 
 
 TRACE = Saved(_pack, _unpack)

@@ -11,7 +11,8 @@ tables of document d serve topic k, and tables are the customers of the root [Te
 ``direct``  g drawn, topics given g, then tables as sums of coins [Teh06]; exact, O(K) per token
 
 With a discount the processes are Pitman-Yor processes: many small topics beside few large ones. Besides the
-sweeps over tokens, whole topics are split and pairs merged (`kernels.hdp.split_merge`).
+sweeps over tokens, the topics of whole tables are drawn (`kernels.hdp.dishes`), and topics are split and
+merged by tables (`kernels.hdp.table_moves`) and by tokens (`kernels.hdp.split_merge`).
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 [Chen11] Chen, Du, Buntine. Sampling table configurations for the hierarchical Poisson-Dirichlet process.
@@ -21,6 +22,7 @@ ECML 2011.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -32,18 +34,19 @@ from bayou.api.topic_number import TRACE, TopicNumber
 from bayou.api.topics import POSTERIOR, Topics
 from bayou.api.training import Path, score_of, training
 from bayou.data.checks import MAX_TOPICS
+from bayou.data.errors import DoubtWarning
 from bayou.data.schema import Array, Number
-from bayou.inference.hdp import chains, franchise, kept_topics, root
+from bayou.inference.hdp import agreement, chains, kept_topics, root, rounds
 from bayou.inference.hdp.concentration import LEAST, MOST
-from bayou.inference.hdp.franchise import U8, FranchiseData, FranchisePrior
+from bayou.inference.hdp.franchise import SAMPLERS, U8, FranchiseData, FranchisePrior
+from bayou.inference.hdp.scores import log_joint, log_words
+from bayou.inference.hdp.sweeps import SweepSettings, draw_chain
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each, topic_rows, topic_totals
 from bayou.results.posterior import Posterior
 from bayou.run.loop import Info
 
 APART, CHECK = 5, 10  # sweeps between two that are kept, and between two scores
-SETTLE = 10  # sweeps before concentrations are learned
-N_MOVES, N_PROPOSALS = 20, 1  # moves per sweep, and proposals of the alias sampler per token
-STAYS = ("step", "trace", "scores", "score_steps", *kept_topics.ANSWER)  # in further chains
+N_MOVES = 20  # splits and merges per sweep, of tokens and of tables
 
 
 class Settings(NamedTuple):
@@ -55,12 +58,11 @@ class Settings(NamedTuple):
     beta: float
     discount: float
     start: str
-    sampler: str
     n_sweeps: int
-    burn_in: int
-    n_moves: int
-    learn_alpha: bool
-    learn_gamma: bool
+    burn_in: int | None
+    n_chains: int
+    how: SweepSettings
+    ends: tuple[int, ...]  # sweeps of each chain at the end of each round
 
 
 class State(NamedTuple):
@@ -80,80 +82,66 @@ class State(NamedTuple):
     used: Annotated[I64, Array("terms")]
     alpha: Annotated[float, Number(gt=0.0)]  # b1
     gamma: Annotated[float, Number(gt=0.0)]  # b0
-    kept: Annotated[F32, Array("terms", "slots")]  # sums over kept sweeps: n_vk
-    kept_mass: Annotated[F64, Array("slots")]  # alpha E[g_k]
-    times: Annotated[I64, Array("slots")]  # number of sweeps in these sums
+    kept: Annotated[F32, Array("terms", "kept_slots")]  # sums over kept sweeps: n_vk
+    kept_mass: Annotated[F64, Array("kept_slots")]  # alpha E[g_k]
+    times: Annotated[I64, Array("kept_slots")]  # number of sweeps in these sums
     n_kept: int
     trace: Annotated[I64, Array("sweeps", 3)]  # chain, topics and large topics after each sweep
+    fits: Annotated[F64, Array("sweeps", ge=None)]  # ln p(w | z) per token after each sweep
     scores: Annotated[F64, Array("scores", ge=None, finite=False)]  # ln p(w, z) per token
     score_steps: Annotated[I64, Array("scores")]
     answer: Annotated[F32, Array("terms", "topics")]  # mean n_vk of the first chain, at its end
     answer_mass: Annotated[F64, Array("topics")]  # alpha E[g_k]
     answer_ids: Annotated[I64, Array("topics")]
     answer_both: Annotated[F64, Array(2)]  # alpha and gamma
+    waiting_z: Annotated[U16, Array("chains", "tokens")]  # chains that wait for their turn
+    waiting_heads: Annotated[U8, Array("chains", "tokens", le=1)]
+    waiting_ids: Annotated[I64, Array("chains", "most", ge=-1)]
+    waiting_numbers: Annotated[F64, Array("chains", 3)]  # alpha, gamma, next id
 
 
-def init(data: FranchiseData, p: Settings, seed: int, each: Each, chain_no: int = 0) -> State:
-    """A chain at its first topics. The first chain is the model."""
-    alpha = chains.first_alpha(p.alpha, data, wide=p.learn_alpha and p.start == "fast")
-    prior = FranchisePrior(alpha, p.gamma, p.discount, p.beta)
-    n_topics = chains.first_topics(p.n_topics, len(data.tokens.terms), chain_no)
-    seed = chains.chain_seed(seed, chain_no)
-    given = chains.draw_start(data, n_topics, p.beta, seed, each) if p.start == "fast" else None
-    chain = franchise.start(data, n_topics, prior, seed, given)
-    kept = kept_topics.none(data.n_terms, len(chain.counts.topic))
+def init(data: FranchiseData, p: Settings, seed: int, each: Each) -> State:
+    """The first chain at its first topics."""
+    chain, prior = chains.start_chain(data, p, seed, each, 0)
+    waiting = rounds.none_waits(p.n_chains, len(data.tokens.terms))
     return State(
         step=0, **chains.fields_of(chain), alpha=prior.alpha, gamma=prior.gamma,
-        **kept_topics.fields_of(kept), trace=np.zeros((0, 3), np.int64), scores=np.zeros(0),
-        score_steps=np.zeros(0, np.int64), **kept_topics.no_answer(data.n_terms),
+        **kept_topics.fields_of(kept_topics.none(data.n_terms)), trace=np.zeros((0, 3), np.int64),
+        fits=np.zeros(0), scores=np.zeros(0), score_steps=np.zeros(0, np.int64),
+        **kept_topics.no_answer(data.n_terms), **rounds.fields_of(waiting),
     )  # fmt: skip
 
 
 def sweep(state: State, data: FranchiseData, p: Settings, seed: int, each: Each) -> State:
-    """z and tables of all tokens; splits and merges of topics; alpha and gamma."""
-    chain_no, inner = divmod(state.step, p.n_sweeps)
-    if inner == 0 and chain_no > 0:
-        state = next_chain(state, data, p, seed, each)
-    seed, step = chains.chain_seed(seed, chain_no), inner + 1
+    """One sweep of the chain whose turn it is."""
+    turn = rounds.find_turn(state.step, p.ends, p.n_chains)
+    if turn.is_first and state.step:
+        state = with_answer(state, data, p) if rounds.current_chain(state, p) == 0 else state
+        fields = rounds.exchange_chains(state, turn, data, p, seed, each)
+        state = state._replace(**fields, **kept_topics.fields_of(kept_topics.none(data.n_terms)))
     prior = FranchisePrior(state.alpha, state.gamma, p.discount, p.beta)
     chain, before = chains.chain_of(state, data), state.ids.copy()  # ids change in place
-    if p.sampler == "direct":
-        g = franchise.draw_root(chain, prior, seed, step)
-        chain, g, old = franchise.sweep_direct(chain, data, g, prior, seed, step)
-    else:
-        how = (N_PROPOSALS if p.sampler == "alias" else 0, step <= p.burn_in)
-        chain, old = franchise.sweep_tables(chain, data, prior, how, seed, step)
-        g = franchise.draw_root(chain, prior, seed, step)
-    if p.n_moves:
-        franchise.move_topics(chain, data, g, prior, p.n_moves, seed, step)
-    if p.n_moves or p.sampler == "direct":
-        franchise.seat(chain, data, g, prior, seed, step)
-    if step > SETTLE:
-        learn = (p.learn_alpha, p.learn_gamma)
-        prior = franchise.draw_concentrations(chain, data, prior, learn, seed, step)
+    warm_up = turn.end // 2 if p.burn_in is None else p.burn_in
+    keys = chains.chain_seed(seed, turn.chain), turn.sweep
+    chain, prior, old = draw_chain(chain, data, prior, p.how, turn.sweep <= warm_up, *keys)
     kept = kept_topics.follow_topics(kept_topics.sums_of(state), before, old, chain.counts.ids)
-    if step > p.burn_in and (p.n_sweeps - step) % APART == 0:
+    if turn.chain == 0 and turn.sweep > warm_up and (turn.end - turn.sweep) % APART == 0:
         kept = kept_topics.keep_sweep(kept, chain.counts, prior)
-    row = [chain_no, chain.counts.sizes[1], root.n_large(chain.counts.topic)]
+    row = [turn.chain, chain.counts.sizes[1], root.n_large(chain.counts.topic)]
     state = state._replace(
         step=state.step + 1, **chains.fields_of(chain), alpha=prior.alpha, gamma=prior.gamma,
         **kept_topics.fields_of(kept), trace=np.concatenate([state.trace, np.array([row], np.int64)]),
+        fits=np.append(state.fits, log_words(chain.counts, p.beta)),
     )  # fmt: skip
-    if chain_no > 0 or (step % CHECK and step < p.n_sweeps):
+    if turn.chain > 0 or (turn.sweep % CHECK and turn.sweep < turn.end):
         return state
-    scores = np.append(state.scores, franchise.log_joint(chain, data, prior))
-    return state._replace(scores=scores, score_steps=np.append(state.score_steps, state.step))
-
-
-def next_chain(state: State, data: FranchiseData, p: Settings, seed: int, each: Each) -> State:
-    """Start a further chain. Trace, scores and the answer of the first chain stay."""
-    chain_no = state.step // p.n_sweeps
-    state = with_answer(state, data, p) if chain_no == 1 else state
-    return init(data, p, seed, each, chain_no)._replace(**{n: getattr(state, n) for n in STAYS})
+    score = log_joint(chain, data, prior)
+    steps = np.append(state.score_steps, state.step)
+    return state._replace(scores=np.append(state.scores, score), score_steps=steps)
 
 
 def with_answer(state: State, data: FranchiseData, p: Settings) -> State:
-    """Store the topics of the chain, the most used first, averaged over the kept sweeps."""
+    """Store the topics of the first chain, the most used first, averaged over the kept sweeps."""
     prior = FranchisePrior(state.alpha, state.gamma, p.discount, p.beta)
     counts, kept = chains.chain_of(state, data).counts, kept_topics.sums_of(state)
     return state._replace(**kept_topics.answer_fields(kept_topics.average(kept, counts, prior)))
@@ -192,14 +180,16 @@ class HDP(TopicNumber, Topics, Estimator):
     sampler : {"alias", "tables", "direct"}
         See the module's docstring. ``direct`` has no discount.
     n_sweeps : int
-        Number of sweeps over all tokens.
+        Largest number of sweeps of each chain over all tokens.
     burn_in : int or None
-        Sweeps before the first is kept. Default: half of them. Every fifth later sweep is kept.
+        Sweeps of each chain before the first is kept. Default: half of its sweeps; then `fit` ends early if
+        the chains agree. Every fifth later sweep of the first chain is kept.
     n_moves : int or None
-        Splits and merges proposed after each sweep. Default: 20; 0 with a discount (not supported).
+        Splits and merges proposed per sweep; with them the topics of whole tables are drawn. Default: 20; 0
+        with a discount (not supported).
     n_chains : int
-        Chains after the first, which is the model, start from twice, half, four times, ... as many topics.
-        They only widen the interval of the number of topics.
+        Chains after the first, which is the model, start from a quarter, twice, a 16th, ... as many topics.
+        They show whether the number of topics still depends on the start.
     learn_alpha, learn_gamma : bool
         Whether the concentrations are drawn, under Gamma(1, 1) priors.
     max_time, random_state, n_threads, progress, callbacks
@@ -215,6 +205,11 @@ class HDP(TopicNumber, Topics, Estimator):
         Chain, number of topics and number of large topics after each sweep.
     concentrations_ : (float, float)
         alpha and gamma at the end.
+    rhats_ : (float, float, float)
+        Split R-hat over all chains of the number of topics, of large topics, and of ln p(w | z). Chains agree
+        if all are at most 1.1; otherwise `fit` warns.
+    topic_recurrence_ : float array (topics,)
+        Bhattacharyya coefficient of each topic with its match in the other chains; NaN with one chain.
 
     Examples
     --------
@@ -235,11 +230,11 @@ class HDP(TopicNumber, Topics, Estimator):
     beta: float = param(0.05, gt=0.0)
     discount: float = param(0.0, ge=0.0, le=0.99)
     start: str | None = param(None, choices=("fast", "random"))
-    sampler: str = param("alias", choices=franchise.SAMPLERS)
-    n_sweeps: int = param(200, ge=1)
+    sampler: str = param("alias", choices=SAMPLERS)
+    n_sweeps: int = param(160, ge=1)
     burn_in: int | None = param(None, ge=0, lt="n_sweeps")
     n_moves: int | None = param(None, ge=0)
-    n_chains: int = param(1, ge=1)
+    n_chains: int = param(2, ge=1)
     learn_alpha: bool = True
     learn_gamma: bool = True
 
@@ -250,12 +245,12 @@ class HDP(TopicNumber, Topics, Estimator):
     ) -> Self:
         """Learn topics from documents, as `LDA.fit` does. Fractional counts are rounded."""
         p, corpus = self.resolve(), self._corpus(X, reset=True)
-        data, most = chains.make_data(corpus, p.sampler), p.n_sweeps * self.n_chains
+        data, most = chains.make_data(corpus, p.how.sampler), p.n_sweeps * p.n_chains
         self.seed_ = self._resolve_seed()
         arrays = corpus.counts.indptr, corpus.counts.indices, corpus.counts.data
 
         def step(state: State) -> tuple[State, Info | None]:
-            if state.step >= most:
+            if rounds.is_finished(state, p):
                 return state, None
             state = sweep(state, data, p, self.seed_, run.each)
             return state, Info(state.step, most, f"{state.sizes[1]} topics", score_of(state), 0.0)
@@ -265,22 +260,28 @@ class HDP(TopicNumber, Topics, Estimator):
                 State, lambda: init(data, p, self.seed_, run.each), step, dims=chains.dims_of(data),
                 check=lambda state: chains.check_chain(state, data),
             )  # fmt: skip
-            if not len(state.answer_ids):
+            if rounds.current_chain(state, p) == 0:
                 state = with_answer(state, data, p)
             self.posterior_ = posterior(state, p, corpus.vocabulary, run.each)
+            others = (topic_rows(n, p.beta, run.each) for n in rounds.other_counts(state, data, p))
+            self.topic_recurrence_ = agreement.recurrence(self.posterior_.rows, others)
         self.topic_ids_, self.trace_, self.n_iter_ = state.answer_ids, state.trace, state.step
         self.concentrations_ = (float(state.answer_both[0]), float(state.answer_both[1]))
+        self.rhats_ = agreement.rhats(state.trace, state.fits, p.burn_in)
+        if p.n_chains > 1 and corpus.n_tokens and max(self.rhats_) > agreement.AGREE:
+            warnings.warn(agreement.describe(self.rhats_), DoubtWarning, stacklevel=2)
         return self
 
     def resolve(self) -> Settings:
         """The parameters of one `fit`, checked."""
         self.check_params()
         start, n_moves = ("random", 0) if self.discount > 0 else ("fast", N_MOVES)
+        n_moves = n_moves if self.n_moves is None else self.n_moves
         return settings(
             Settings, self, alpha=None if self.alpha is None else float(self.alpha),
             gamma=float(self.gamma), beta=float(self.beta), discount=float(self.discount),
-            start=self.start or start, n_moves=n_moves if self.n_moves is None else self.n_moves,
-            burn_in=self.n_sweeps // 2 if self.burn_in is None else self.burn_in,
+            start=self.start or start, ends=rounds.ends(self.n_sweeps, self.n_chains, self.burn_in),
+            how=SweepSettings(self.sampler, n_moves, self.learn_alpha, self.learn_gamma),
         )  # fmt: skip
 
     def check_params(self) -> None:
@@ -292,6 +293,6 @@ class HDP(TopicNumber, Topics, Estimator):
             raise ValueError("splits and merges have no discount; give n_moves=0 or leave it out")
 
     @property
-    def topic_number_(self) -> chains.TraceNumber:
-        """The number of topics in the sweeps after burn-in of all chains."""
-        return chains.TraceNumber(self.trace_, self.resolve().burn_in)
+    def topic_number_(self) -> agreement.TraceNumber:
+        """The number of topics in the sweeps after warm-up of all chains."""
+        return agreement.TraceNumber(self.trace_, self.burn_in)

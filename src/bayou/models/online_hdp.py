@@ -1,4 +1,4 @@
-"""The hierarchical Dirichlet process on a stream of documents: the number of topics is learned too.
+"""The hierarchical Dirichlet process on a stream of documents: topics are born and die below a ceiling.
 
     G0 ~ DP(gamma, H)      G_d ~ DP(alpha, G0)      H: phi ~ Dir(beta)      z_di ~ G_d      w_di ~ phi_z
 
@@ -169,7 +169,7 @@ def posterior(state: State, vocabulary: Any) -> Posterior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
-    """The hierarchical Dirichlet process learned from mini-batches: as many topics as a stream needs.
+    """The hierarchical Dirichlet process from mini-batches: topics are born and die below a ceiling.
 
     Topics die when the stream no longer uses them, and new topics are born in free slots. Users see the
     topics in use, the most used first. `topic_ids_` identifies topics when their order changes.
@@ -177,7 +177,7 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
     Parameters
     ----------
     n_topics : int
-        Largest number of topics [K]. Memory is terms x `n_topics`. If `n_topics_` comes near it, raise it.
+        Largest number of topics [K], on which the number in use depends. Memory is terms x `n_topics`.
     alpha : float or None
         Concentration of a document's topics around those of the corpus [b1]; its start if it is learned. Too
         large is better than too small. Default: a fifth of the mean document length, at least 1.
@@ -287,7 +287,7 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
 
     @property
     def topic_number_(self) -> root.RootNumber:
-        """The number of topics in use, given what was learned: no other seeds or documents."""
+        """The number of topics in use given the learned counts; other seeds and ceilings are left out."""
         state = self._current()
         return root.RootNumber(state.tables, state.topic, self.posterior_.topic_tokens)
 

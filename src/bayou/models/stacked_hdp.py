@@ -1,4 +1,4 @@
-"""The stacked hierarchical Dirichlet process: topics over labels over words, with as many topics as needed.
+"""The stacked hierarchical Dirichlet process: topics over labels over words.
 
     g ~ Dir(b0 / K)   theta'_d ~ DP(b1, g)   z'_dj ~ theta'_d                      topics of a document
     h ~ Dir(c0 / L)   phi'_k ~ DP(c1, h)     y_dj ~ phi'_z'                        labels of a topic
@@ -7,8 +7,8 @@
 Training is an exact cut: the labels of words are those of greedy labelled LDA and do not depend on the
 upper level. Given labels, topics are drawn by direct assignment, and tables at both levels as sums of
 Bernoulli draws [Teh06]. (In the supervised step of [Burkhardt18b] the upper level changes the labels of
-words.) K is the largest number of topics. The number in use, and the prior share of each, are learned. New
-documents are scored with the labels of tokens summed out, under the prior b1 g of topics.
+words.) K is the largest number of topics, and the prior share of each is learned. The number in use follows
+K. New documents are scored with the labels of tokens summed out, under the prior b1 g of topics.
 
 [Burkhardt18b] Burkhardt. Online multi-label text classification using topic models. PhD thesis, Mainz, 2018.
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
@@ -145,12 +145,12 @@ def posterior(state: State, levels: Levels, task: LabelTask, p: Settings) -> Lab
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StackedHDP(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimator):
-    """Topics over labels over words; the number of topics and their prior shares are learned.
+    """Topics over labels over words; the prior shares of topics are learned.
 
     Parameters
     ----------
     n_topics : int
-        Largest number of topics over labels [K]; those that are not needed stay empty.
+        Largest number of topics over labels [K].
     concentration : float or None
         How strongly documents follow the common distribution of topics [b1]; None is learned.
     label_concentration : float or None
@@ -176,7 +176,7 @@ class StackedHDP(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimat
     links_ : float64 array (topics, labels)
         Topics over labels [phi'] of the first chain.
     n_used_ : int
-        Topics of the first chain with a prior share above a thousandth.
+        Topics of the first chain with a prior share above a thousandth. It follows `n_topics`.
     components_ : float64 array (topics, terms)
         The same topics as terms, labels summed out.
     labels_ : LabelPosterior
@@ -225,7 +225,7 @@ class StackedHDP(TopicsOverLabels, LabelClassifier, Topics, LevelParams, Estimat
 
     @property
     def n_used_(self) -> int:
-        """Topics of the first chain with a prior share above a thousandth."""
+        """Topics of the first chain with a prior share above a thousandth. It follows `n_topics`."""
         check_is_fitted(self)
         alpha = self.labels_.link_alpha
         return int((alpha > _USED * alpha.sum()).sum())

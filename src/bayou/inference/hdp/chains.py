@@ -1,9 +1,9 @@
-"""Chains of an HDP sampler: documents, seeds, starts, arrays in a state, and the number of topics."""
+"""Chains of an HDP sampler: documents, seeds, starts, and arrays in a state."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from bayou.inference.hdp.franchise import (
     FranchiseChain,
     FranchiseCounts,
     FranchiseData,
+    FranchisePrior,
     make_corpus,
+    start,
 )
 from bayou.inference.lda.arrays import I64, U16, Each
 from bayou.inference.lda.documents import Tokens, pairs_of
 from bayou.inference.lda.resume import check_counts, refuse
 from bayou.kernels.rng import MEMBER, key
+
+FEW_DOCS, FEW_TOKENS = 8, 1600  # documents or tokens per topic at the start
 
 
 def make_data(corpus: Corpus, sampler: str) -> FranchiseData:
@@ -42,14 +46,18 @@ def chain_seed(seed: int, chain: int) -> int:
     return seed if chain == 0 else int(key(seed, MEMBER, 0, chain)) & 0xFFFFFFFF
 
 
-def first_topics(n_topics: int | None, n_tokens: int, chain: int) -> int:
-    """Number of topics that a chain starts with: ``n_topics``, then twice, half, four times, ... of it.
+def first_topics(n_topics: int | None, n_docs: int, n_tokens: int, chain: int) -> int:
+    """Number of topics that a chain starts with.
 
-    Default: half the square root of the number of tokens. Extra topics are dropped faster than missing
-    ones are found.
+    The first chain starts with ``n_topics``, the others with a quarter, twice, a 16th, four times, ... of it.
+
+    Default: half the square root of the number of tokens, but at most one topic per `FEW_DOCS` documents or
+    `FEW_TOKENS` tokens, whichever are more topics. Chains that start from more topics of fewer documents each
+    take hundreds of sweeps to drop them.
     """
-    asked = n_topics or max(1, round(math.sqrt(n_tokens) / 2))
-    factor = 2.0 ** ((chain + 1) // 2 * (1 if chain % 2 else -1))
+    most = max(n_docs / FEW_DOCS, n_tokens / FEW_TOKENS)
+    asked = n_topics or max(1, round(min(math.sqrt(n_tokens) / 2, most)))
+    factor = 4.0 ** -((chain + 1) // 2) if chain % 2 else 2.0 ** (chain // 2)
     return int(min(max(1, round(asked * factor)), max(n_tokens, 1), MAX_TOPICS // 2))
 
 
@@ -73,6 +81,19 @@ def draw_start(
     return initial_topics.draw_initial_topics(
         data.pairs, data.tokens, data.n_terms, n_topics, beta, seed, each
     )
+
+
+def start_chain(
+    data: FranchiseData, p: Any, seed: int, each: Each, chain_no: int
+) -> tuple[FranchiseChain, FranchisePrior]:
+    """A chain at its first topics; ``p`` are the settings of the model. The first chain is the model."""
+    alpha = first_alpha(p.alpha, data, wide=p.how.learn_alpha and p.start == "fast")
+    prior = FranchisePrior(alpha, p.gamma, p.discount, p.beta)
+    sizes = data.tokens.n_docs, len(data.tokens.terms)
+    n_topics = first_topics(p.n_topics, *sizes, chain_no)
+    seed = chain_seed(seed, chain_no)
+    given = draw_start(data, n_topics, p.beta, seed, each) if p.start == "fast" else None
+    return start(data, n_topics, prior, seed, given), prior
 
 
 def fields_of(chain: FranchiseChain) -> dict[str, Any]:
@@ -115,28 +136,3 @@ def check_store(used: I64, data: FranchiseData) -> None:
     """Refuse a state of a checkpoint that has used more draws of a term than are stored."""
     if (used > np.diff(data.starts)).any():
         raise ModelFileError("the checkpoint's array 'used' holds impossible numbers")
-
-
-class TraceNumber(NamedTuple):
-    """The number of topics in the sweeps after burn-in of all chains.
-
-    One chain shows only what it has visited. With `n_chains` of 3 or more the interval includes other starts.
-    """
-
-    trace: I64  # chain, topics and large topics after each sweep
-    burn_in: int
-
-    @property
-    def n_large(self) -> int:
-        """Number of large topics at the end of the first chain."""
-        return int(self.trace[self.trace[:, 0] == 0][-1, 2])
-
-    def interval(self, level: float, is_large: bool) -> tuple[int, int]:
-        """Central interval of the number of topics, or of large topics."""
-        parts = (self.trace[self.trace[:, 0] == c] for c in np.unique(self.trace[:, 0]))
-        seen = np.concatenate([
-            part[self.burn_in :] if len(part) > self.burn_in else part[-1:] for part in parts
-        ])  # fmt: skip
-        ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-        low, high = np.quantile(seen[:, 2 if is_large else 1], ends, method="inverted_cdf")
-        return int(low), int(high)

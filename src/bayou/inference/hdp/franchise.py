@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.inference.hdp import concentration, tables
-from bayou.inference.lda import sampler
 from bayou.inference.lda.arrays import F32, F64, I64, U16
-from bayou.inference.lda.documents import Pairs, TokenIndex, Tokens
+from bayou.inference.lda.documents import Pairs, Tokens
 from bayou.kernels import draw
 from bayou.kernels.hdp import direct_sweep, franchise, split_merge
 from bayou.kernels.lda import fixed_sweep
@@ -20,6 +19,7 @@ U8 = NDArray[np.uint8]
 
 SAMPLERS = ("alias", "tables", "direct")
 MOST_TOKENS = 65_536  # per document: Stirling ratios are tabulated up to the longest document
+ROOT_PRIOR = concentration.Gamma(1.0, 0.1)  # of b0: hundreds of topics are not far from its mean
 _LEAST_COLUMNS = 64  # least number of tables per topic and document in the table of Stirling ratios
 _MOST_CELLS = 1 << 22  # largest size of that table; ratios beyond it are computed when needed
 _LEAST_STOCK, _MOST_STOCK = 8, 4096  # number of stored draws per term
@@ -105,18 +105,27 @@ def start(
     if given is None:
         indptr = corpus.tokens.indptr
         fixed_sweep.start_uniform(z, indptr, 0, corpus.tokens.n_docs, n_topics, seed)
-    n_slots = _roomy(n_topics)
+    chain = count_chain(corpus, z, np.zeros(len(z), np.uint8), None, _roomy(n_topics))
+    n_live = int(chain.counts.sizes[franchise.LIVE])
+    root = np.where(chain.counts.topic > 0, 1.0 / max(n_live, 1), 0.0)
+    seat(chain, corpus, root, prior, seed, 0)
+    return chain
+
+
+def count_chain(
+    corpus: FranchiseData, z: U16, heads: U8, ids: I64 | None, n_slots: int | None = None
+) -> FranchiseChain:
+    """A chain from topics and heads of all tokens, with ``ids`` of the topics or numbers from 0 on."""
+    n_slots = n_slots or _roomy(0 if ids is None else len(ids))
     term_topic = np.zeros((corpus.n_terms, n_slots), np.float32)
     franchise.count(term_topic, corpus.tokens.terms, z)
     topic = np.bincount(z, minlength=n_slots).astype(np.float64)
-    ids = np.where(topic > 0, np.cumsum(topic > 0) - 1, -1)
-    n_live = int((topic > 0).sum())
-    sizes = np.array([0, n_live, n_live], np.int64)
-    counts = FranchiseCounts(term_topic, topic, np.zeros(n_slots, np.int64), ids, sizes)
-    chain = FranchiseChain(z, np.zeros(len(z), np.uint8), counts, _empty_store(corpus, n_slots))
-    root = np.where(topic > 0, 1.0 / max(n_live, 1), 0.0)
-    seat(chain, corpus, root, prior, seed, 0)
-    return chain
+    live, named = topic > 0, np.full(n_slots, -1, np.int64)
+    named[live] = np.arange(live.sum()) if ids is None else ids
+    opened = np.bincount(z, weights=heads, minlength=n_slots).astype(np.int64)
+    sizes = np.array([opened.sum(), live.sum(), named.max(initial=-1) + 1], np.int64)
+    counts = FranchiseCounts(term_topic, topic, opened, named, sizes)
+    return FranchiseChain(z, heads, counts, _empty_store(corpus, n_slots))
 
 
 def _roomy(n_topics: int) -> int:
@@ -258,7 +267,7 @@ def draw_concentrations(
     seed: int,
     step: int,
 ) -> FranchisePrior:
-    """Draw b1 and b0 from their conditionals under Gamma(1, 1) priors; ``which`` are learned."""
+    """Draw b1 and b0 given all tables, under Gamma(1, 1) and Gamma(1, 0.1); ``which`` are learned."""
     alpha, gamma = prior.alpha, prior.gamma
     weak, a = concentration.Gamma(), prior.discount
     if which[0]:
@@ -270,7 +279,7 @@ def draw_concentrations(
     if which[1]:
         n_tables, n_live = (int(n) for n in chain.counts.sizes[:2])
         gamma = concentration.draw_root(
-            gamma, n_tables, n_live, prior=weak, seed=seed, sweep=step, discount=a
+            gamma, n_tables, n_live, prior=ROOT_PRIOR, seed=seed, sweep=step, discount=a
         )
     return prior._replace(alpha=max(alpha, 1e-6), gamma=max(gamma, 1e-6))
 
@@ -281,18 +290,3 @@ def mass_of(counts: FranchiseCounts, prior: FranchisePrior) -> F64:
     n_tables = counts.sizes[franchise.ALL]
     share = (counts.tables - prior.discount) / (n_tables + prior.gamma)
     return np.where(live, prior.alpha * share, 0.0)
-
-
-def log_joint(chain: FranchiseChain, corpus: FranchiseData, prior: FranchisePrior) -> float:
-    """ln p(w, z) per token with the root at its mean."""
-    live = np.flatnonzero(chain.counts.topic > 0)
-    if len(live) == 0:
-        return 0.0
-    to = np.zeros(len(chain.counts.topic), np.uint16)
-    to[live] = np.arange(len(live))
-    used = np.ascontiguousarray(chain.counts.term_topic[:, live])
-    index = TokenIndex(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
-    ids = np.arange(corpus.tokens.n_docs, dtype=np.uint64)
-    plain = sampler.SamplerChain(corpus.tokens, index, ids, corpus.n_terms, 0)
-    alpha = mass_of(chain.counts, prior)[live]
-    return sampler.log_joint(to[chain.z][:, None], used, plain, alpha, prior.beta)

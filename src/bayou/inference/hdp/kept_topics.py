@@ -42,10 +42,10 @@ def answer_fields(found: MeanTopics) -> dict[str, Any]:
     return dict(zip(ANSWER, found, strict=True))
 
 
-def none(n_terms: int, n_slots: int) -> KeptTopics:
-    """No sweep is kept."""
-    counts = np.zeros((n_terms, n_slots), np.float32)
-    return KeptTopics(counts, np.zeros(n_slots), np.zeros(n_slots, np.int64), 0)
+def none(n_terms: int) -> KeptTopics:
+    """No sweep is kept; there are slots from the first one on."""
+    counts = np.zeros((n_terms, 0), np.float32)
+    return KeptTopics(counts, np.zeros(0), np.zeros(0, np.int64), 0)
 
 
 def fields_of(kept: KeptTopics) -> dict[str, Any]:
@@ -64,11 +64,13 @@ def follow_topics(kept: KeptTopics, before: I64, old: I64, ids: I64) -> KeptTopi
 
     ``before`` and ``ids`` are the ids of the slots before and after the sweep, ``old`` the old slot of each.
     """
+    if not kept.n_kept:
+        return kept
     other = franchise.move_slots(before, old, -1) != ids
     if not np.array_equal(old, np.arange(len(before))):
         moved = [franchise.move_slots(array, old) for array in kept[:3]]
         kept = KeptTopics(np.ascontiguousarray(moved[0]), moved[1], moved[2], kept.n_kept)
-    if kept.n_kept and other.any():
+    if other.any():
         kept.counts[:, other] = 0.0
         kept.mass[other] = 0.0
         kept.times[other] = 0
@@ -77,6 +79,10 @@ def follow_topics(kept: KeptTopics, before: I64, old: I64, ids: I64) -> KeptTopi
 
 def keep_sweep(kept: KeptTopics, counts: FranchiseCounts, prior: FranchisePrior) -> KeptTopics:
     """Add one sweep, in place."""
+    if not kept.n_kept:
+        n_slots = len(counts.topic)
+        zeros = np.zeros(counts.term_topic.shape, np.float32)
+        kept = KeptTopics(zeros, np.zeros(n_slots), np.zeros(n_slots, np.int64), 0)
     kept.counts[...] += counts.term_topic
     kept.mass[...] += franchise.mass_of(counts, prior)
     kept.times[...] += counts.topic > 0
@@ -86,16 +92,18 @@ def keep_sweep(kept: KeptTopics, counts: FranchiseCounts, prior: FranchisePrior)
 def average(kept: KeptTopics, now: FranchiseCounts, prior: FranchisePrior) -> MeanTopics:
     """The topics of a chain, each averaged over the kept sweeps in which it lived."""
     live = np.flatnonzero(now.topic > 0)
-    counts, mass, ids = now.term_topic, franchise.mass_of(now, prior), now.ids
+    mass, ids = franchise.mass_of(now, prior)[live], now.ids[live]
+    counts = now.term_topic[:, live]
     if kept.n_kept:
-        fresh = kept.times == 0  # born after the last kept sweep
-        times = np.maximum(kept.times, 1).astype(np.float32)
-        counts = np.where(fresh, counts, kept.counts / times)
-        mass = np.where(fresh, mass, kept.mass / kept.n_kept)
-    order = live[np.argsort(-counts[:, live].sum(axis=0, dtype=np.float64), kind="stable")]
-    if len(order) == 0:  # without any token: one topic, the prior
-        order, mass, ids = np.zeros(1, np.int64), np.full(1, prior.alpha), np.zeros(1, np.int64)
+        times = kept.times[live]
+        mean = kept.counts[:, live]
+        mean /= np.maximum(times, 1).astype(np.float32)
+        fresh = times == 0  # born after the last kept sweep
+        mean[:, fresh] = counts[:, fresh]
+        counts, mass = mean, np.where(fresh, mass, kept.mass[live] / kept.n_kept)
     both = np.array([prior.alpha, prior.gamma])
-    return MeanTopics(
-        np.ascontiguousarray(counts[:, order], np.float32), mass[order], ids[order], both
-    )
+    if len(live) == 0:  # without any token: one topic, the prior
+        none_used = np.zeros((len(now.term_topic), 1), np.float32)
+        return MeanTopics(none_used, np.full(1, prior.alpha), np.zeros(1, np.int64), both)
+    order = np.argsort(-counts.sum(axis=0, dtype=np.float64), kind="stable")
+    return MeanTopics(np.ascontiguousarray(counts[:, order]), mass[order], ids[order], both)
