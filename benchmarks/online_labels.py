@@ -3,6 +3,7 @@
     python benchmarks/online_labels.py                                        everything
     python benchmarks/online_labels.py --only curves --data mulan_bibtex
     python benchmarks/online_labels.py --only stacked
+    python benchmarks/online_labels.py --only many                            13,000 labels
     python benchmarks/online_labels.py --only topics                          topics of topics, without labels
     python benchmarks/online_labels.py --only curves --data arxiv_big --every 0   only by name
 
@@ -34,6 +35,7 @@ from bayou import (
     StackedTopics,
 )
 from bayou.data import Vectorizer
+from bayou.data.synthetic_labels import sample_dependency_lda
 from bayou.datasets import load_corpus
 from bayou.metrics.multilabel import macro_auc, micro_auc, rank_one_error
 
@@ -147,6 +149,24 @@ def stacked(name: str, n_chains: int) -> None:
         )
 
 
+def many(n_labels: int) -> None:
+    """Speed with many labels, on documents drawn from the model; one chain."""
+    corpus = sample_dependency_lda(2816, 100, n_labels, 5000, seed=0)[0]
+    print(f"\n{n_labels:,} labels, drawn: 2,560 + 256 documents, 60 tokens and 3 labels each")
+    print("| model | micro-AUC | learned/s | asked/s |\n| --- | ---: | ---: | ---: |")
+    train, test = corpus[:2560], corpus[2560:]
+    for title, greedy in (("SCVB-Dependency", True), ("SCVB-Dependency, joint", False)):
+        model = OnlineDependencyLDA(greedy=greedy, n_chains=1, random_state=0)
+        model.partial_fit(train[:256])  # compiles
+        model = OnlineDependencyLDA(greedy=greedy, n_chains=1, random_state=0)
+        begin = time.process_time()
+        model.partial_fit(train)
+        middle = time.process_time()
+        area = float(micro_auc(test.labels, model.decision_function(test)))
+        rates = 2560 / (middle - begin), 256 / (time.process_time() - middle)
+        print(f"| {title} | {area:.4f} | {rates[0]:,.0f} | {rates[1]:,.0f} |", flush=True)
+
+
 def topics(name: str, n_docs: int) -> None:
     """Held-out perplexity of topics of topics beside plain topics."""
     corpus = load_corpus(name)
@@ -168,7 +188,7 @@ def topics(name: str, n_docs: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("curves", "stacked", "topics"))
+    parser.add_argument("--only", choices=("curves", "stacked", "many", "topics"))
     parser.add_argument("--data", choices=(*SETS, *LARGE))
     parser.add_argument("--model", choices=MODELS, help="curves of one model")
     parser.add_argument("--chains", type=int, default=10)
@@ -181,6 +201,8 @@ def main() -> None:
             curves(name, args.every, {args.model: MODELS[args.model]} if args.model else MODELS)
     if args.only in (None, "stacked"):
         stacked(args.data or "mulan_bibtex", args.chains)
+    if args.only in (None, "many"):
+        many(13_000)
     if args.only in (None, "topics"):
         topics("uci_kos", 1000)
 
