@@ -41,3 +41,13 @@ def test_one_enormous_count_is_one_clear_error(model):
     y = np.arange(48) % 2
     with pytest.raises(DataError, match="at most 16777215 tokens of one term"):
         model.fit(counts, y)
+
+
+@pytest.mark.parametrize(
+    "kind", [bayou.MedLDAClassifier, bayou.OnlineMedLDAClassifier, bayou.BayesPAClassifier]
+)
+def test_more_labels_than_memory_holds(monkeypatch, kind):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e9)
+    y = sp.csr_array((np.ones(3), ([0, 1, 2], [0, 1, 999_999])), shape=(100, 1_000_000))
+    with pytest.raises(DataError, match="100 documents for each of 1,000,000 labels needs"):
+        kind().fit(np.ones((100, 3)), y)

@@ -24,6 +24,7 @@ from bayou.data.label_forms import (
     of_matrix,
     of_vector,
 )
+from bayou.data.memory import check_memory
 
 __all__ = [
     "Labels",
@@ -133,6 +134,11 @@ def signs(labels: Labels) -> npt.NDArray[np.int8]:
     [-1, 1, 0]
     """
     yes = labels.indicator[:, 1:] if labels.kind == BINARY else labels.indicator
+    check_memory(
+        25.0 * yes.shape[0] * yes.shape[1],
+        f"a margin of {yes.shape[0]:,} documents for each of {yes.shape[1]:,} labels",
+        "use a model with a topic per label, such as LabeledLDA, or fewer labels",
+    )
     out = np.asarray(2 * yes.toarray() - 1, np.int8)
     out[~labels.known] = 0
     return out
