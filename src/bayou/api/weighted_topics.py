@@ -43,7 +43,7 @@ class WeightedTopics(EstimatorBase):
         """
         found, rule = self.posterior_, self._rule()
         if getattr(self, "prediction", "mean") == "sampled":
-            return scoring.sampled_features(found, rule, counts, self.tf, self.seed_, each)
+            return scoring.draw_features(found, rule, counts, self.tf, self.seed_, each)
         return scoring.document_features(found, rule, counts, self.tf, each)
 
     # -- what users read -------------------------------------------------------------------------

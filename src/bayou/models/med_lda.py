@@ -82,11 +82,10 @@ def init(data: MarginData, p: MarginSettings, each: Each) -> State:
 
 
 def sweep(state: State, data: MarginData, p: MarginSettings, each: Each) -> State:
-    """One sweep of every chain; the last ``n_kept`` are averaged."""
+    """One sweep of every chain, in the arrays of ``state``; the last ``n_kept`` are averaged."""
     step = state.step + 1
 
     def member(i: int, each: Each) -> None:
-        # views: the sweep writes into the arrays of ``state``
         mine = MarginChainState(*(getattr(state, name)[i] for name in MarginChainState._fields))
         sweep_chain(mine, data.chains[i], data.seeds[i], step, each)
 
@@ -104,24 +103,19 @@ def sweep(state: State, data: MarginData, p: MarginSettings, each: Each) -> Stat
     return state
 
 
-def sweep_chain(
-    mine: MarginChainState, chain: MarginChain, seed: int, step: int, each: Each
-) -> None:
+def sweep_chain(s: MarginChainState, chain: MarginChain, seed: int, step: int, each: Each) -> None:
     """Gibbs sweep of one chain, in place.   [Zhu14] Algorithm 1"""
-    n_topics, indptr = len(mine.topic), chain.tokens.indptr
-    zbar = features.token_zbar(mine.z, chain.rho, indptr, n_topics, each)
-    # eq. 9: eta_i ~ N(P^-1 b, P^-1), P = I / s + sum_d omega zbar zbar', b = sum_d kappa zbar; with the
-    # light sampler coordinate by coordinate
-    weights.draw(mine, zbar, chain, seed, step, each)
-    # eq. 10, counts and f without the token: p(z = k) ~ (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) *
-    # exp(rho sum_i eta_ik (kappa_i - omega_i f_i) - rho^2 sum_i omega_i eta_ik^2 / 2). Unless ``exact``, n_vk
-    # and n_k stay as they are within each of sixteen blocks. Light: Metropolis-Hastings steps [Zheng15]
+    n_topics, indptr = len(s.topic), chain.tokens.indptr
+    zbar = features.token_zbar(s.z, chain.rho, indptr, n_topics, each)
+    # eq. 9: eta_i ~ N(P^-1 b, P^-1), P = I / variance + sum_d omega zbar zbar', b = sum_d kappa zbar
+    weights.draw(s, zbar, chain, seed, step, each)  # light: one coordinate after the other
+    # eq. 10 without the token: p(z = k) ~ (n_dk + alpha_k) (n_vk + beta) / (n_k + V beta) exp(g_k), g_k in
+    # `kernels.margin.tilt`. Unless ``exact``, n_vk and n_k rest within a block. Light: steps of [Zheng15]
     draw_topics = gibbs.sweep_light if chain.light else gibbs.sweep_full
-    draw_topics(mine, chain, seed, step, each)
-    # eq. 12, hinge: 1 / lambda ~ IG(1 / (c |l - y f|), 1), omega = c^2 / lambda, kappa = c y (1 + c l /
-    # lambda); other losses: `kernels.margin.response`
-    zbar = features.token_zbar(mine.z, chain.rho, indptr, n_topics, each)
-    augment.draw(mine, zbar, chain, seed, step, each)
+    draw_topics(s, chain, seed, step, each)
+    # eq. 12, hinge: 1 / lambda ~ IG(1 / (c |l - y f|), 1), omega = c^2 / lambda, kappa = c y + omega y l
+    zbar = features.token_zbar(s.z, chain.rho, indptr, n_topics, each)
+    augment.draw(s, zbar, chain, seed, step, each)  # all losses: `kernels.margin.response`
 
 
 def results(

@@ -18,7 +18,6 @@ Dirichlet process topic models. ECML PKDD 2017.
 [Mimno12] Mimno, Hoffman, Blei. Sparse stochastic inference for latent Dirichlet allocation. ICML 2012.
 [Wang12] Wang, Blei. Truncation-free online variational inference for Bayesian nonparametric models.
 NIPS 2012.
-[Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 """
 
 from __future__ import annotations
@@ -276,8 +275,7 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
         check_n_topics(self)
         size = self.batch_size or stream.batch_size(self.n_docs)
         return settings(
-            Settings, self, n_terms=self.n_features_in_, beta=float(self.beta), batch_size=size,
-            phase=self.inference,
+            Settings, self, n_terms=self.n_features_in_, beta=float(self.beta), batch_size=size, phase=self.inference,
         )  # fmt: skip
 
     @property
@@ -299,5 +297,4 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
     @property
     def topic_ids_(self) -> I64:
         """The permanent id of each topic, in the order of `components_`."""
-        state = self._current()
-        return np.asarray(state.ids[live_slots(state)], np.int64)
+        return np.asarray(self._current().ids[live_slots(self._current())], np.int64)
