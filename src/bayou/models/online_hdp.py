@@ -273,10 +273,11 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
         """The parameters of one run, checked against what was learned."""
         self.check_params()
         check_n_topics(self)
-        size = self.batch_size or stream.batch_size(self.n_docs)
-        return settings(
-            Settings, self, n_terms=self.n_features_in_, beta=float(self.beta), batch_size=size, phase=self.inference,
-        )  # fmt: skip
+        own = {
+            "batch_size": self.batch_size or stream.batch_size(self.n_docs),
+            "phase": self.inference,
+        }
+        return settings(Settings, self, n_terms=self.n_features_in_, beta=float(self.beta), **own)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
