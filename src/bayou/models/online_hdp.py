@@ -273,11 +273,9 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
         """The parameters of one run, checked against what was learned."""
         self.check_params()
         check_n_topics(self)
-        own = {
-            "batch_size": self.batch_size or stream.batch_size(self.n_docs),
-            "phase": self.inference,
-        }
-        return settings(Settings, self, n_terms=self.n_features_in_, beta=float(self.beta), **own)
+        size = self.batch_size or stream.batch_size(self.n_docs)
+        own = {"n_terms": self.n_features_in_, "beta": float(self.beta), "phase": self.inference}
+        return settings(Settings, self, batch_size=size, **own)
 
     @property
     def posterior_(self) -> Posterior:  # type: ignore[override]
