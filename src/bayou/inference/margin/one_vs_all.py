@@ -3,6 +3,8 @@
 Topics of all tasks are columns side by side: those of task i are K i .. K (i + 1). Weights and precisions
 have K columns, since a task has weights for its own topics only. All tasks share random numbers, so that
 classes without documents have equal topics, and a class that comes late is as if it had come first.
+
+[Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
 
 from __future__ import annotations

@@ -244,6 +244,19 @@ def start_from_counts(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
 
 
 @jit
+def start_from_expected(z, tokens, ids, lo, hi, rows, doc_topic, alpha, seed, purpose):
+    """`start_from_counts` with draws that are keyed by ``ids`` in place of positions."""
+    indptr, terms = tokens
+    weight = np.empty(alpha.size, np.float32)
+    for d in range(lo, hi):
+        at = key(seed, purpose, 0, ids[d])
+        for i in range(indptr[d], indptr[d + 1]):
+            at += GOLDEN
+            total = weigh_rows_into(weight, doc_topic[d], alpha, rows, terms[i])
+            z[i] = pick(weight, np.float32(unit(at)) * total)
+
+
+@jit
 def log_joint_docs(z, indptr, lo, hi, alpha):
     """sum_d ln p(z_d | alpha) of documents lo .. hi, topics' proportions integrated out."""
     n_topics = alpha.size
