@@ -81,6 +81,7 @@ def _adds_up(explained, rows, task):
         (first, *_) = one["explained"]
         by_term = first["base"] + sum(term["part"] for term in first["terms"])
         by_topic = first["base"] + sum(topic["part"] for topic in first["topics"])
+        by_topic += first.get("words", 0.0)  # what words add beside the topics
         assert by_term == pytest.approx(first["score"], abs=1e-4)
         assert by_topic == pytest.approx(first["score"], abs=1e-4)
         if task == "number":
