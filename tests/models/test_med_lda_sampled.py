@@ -40,7 +40,7 @@ def test_topics_are_drawn_from_the_counts_of_the_chain():
     post, resp = model.posterior_, model.response_
     counts = post.rows * (post.topic_tokens + post.n_terms * post.beta) - post.beta
     np.testing.assert_allclose(counts.sum(axis=0), post.topic_tokens, rtol=1e-4)
-    found = scoring.sampled_features(post, resp, CLASSES.counts, "none", model.seed_, serial)
+    found = scoring.draw_features(post, resp, CLASSES.counts, "none", model.seed_, serial)
     rows = sampled_fold_in.draw_rows(np.maximum(counts, 0.0), post.beta, model.seed_, serial)
     pairs = documents.pairs_of(CLASSES.counts)
     wanted = sampled_fold_in.draw_zbar(
@@ -62,7 +62,7 @@ def test_a_document_is_scored_by_itself_and_again_the_same(extra, tmp_path):
 
 def test_chains_have_draws_of_their_own():
     model = MedLDAClassifier(**DRAWN, n_chains=2).fit(CLASSES)
-    found = scoring.sampled_features(
+    found = scoring.draw_features(
         model.posterior_, model.response_, CLASSES.counts, model.tf, model.seed_, serial
     )
     np.testing.assert_allclose(found.sum(axis=1), 2.0, rtol=1e-5)

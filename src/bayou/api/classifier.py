@@ -61,7 +61,7 @@ class Classifier(ClassifierMixin, Base):
         terms of these documents only.
         """
         if getattr(self, "prediction", "mean") == "sampled":
-            return scoring.sampled_features(
+            return scoring.draw_features(
                 self.posterior_, self._rule(), counts, self.tf, self.seed_, each
             )
         return scoring.document_features(self.posterior_, self._rule(), counts, self.tf, each)

@@ -48,7 +48,7 @@ class Regressor(RegressorMixin, Base):
         terms of these documents only.
         """
         if getattr(self, "prediction", "mean") == "sampled":
-            return scoring.sampled_features(
+            return scoring.draw_features(
                 self.posterior_, self.response_, counts, self.tf, self.seed_, each
             )
         return scoring.document_features(self.posterior_, self.response_, counts, self.tf, each)

@@ -41,7 +41,7 @@ def document_features(
     return found[0] if len(found) == 1 else np.hstack(found)
 
 
-def sampled_features(
+def draw_features(
     post: Posterior, resp: Response, counts: csr_array, tf: str, seed: int, each: Each
 ) -> F32:
     """Average topics of documents from sampled z under one draw of the topics, as published.
