@@ -74,6 +74,13 @@ def test_from_a_file_to_answers_in_processes_of_their_own(process, animals, tmp_
     page = (tmp_path / "r.html").read_text()
     assert ('id="targets"' if task == "number" else 'id="classes"') in page
     assert "did not learn from" in page
+    assert ("Calibration of probabilities" in page) == (task != "number")
+    assert ("calibration error" in found) == ("reliability" in found) == (task != "number")
+    if task != "number":
+        rights = sum(row["n"] * row["right"] for row in found["reliability"])
+        n = sum(row["n"] for row in found["reliability"])
+        assert 0 <= found["calibration error"] <= 1
+        assert 0 < rights <= n
 
 
 def _adds_up(explained, rows, task):
