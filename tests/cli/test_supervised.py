@@ -82,6 +82,13 @@ def test_from_a_file_to_answers(process, invoke, animals, tmp_path, task):
     page = (tmp_path / "r.html").read_text()
     assert ('id="targets"' if task == "number" else 'id="classes"') in page
     assert "did not learn from" in page
+    assert ("Calibration of probabilities" in page) == (task != "number")
+    assert ("calibration error" in found) == ("reliability" in found) == (task != "number")
+    if task != "number":
+        rights = sum(row["n"] * row["right"] for row in found["reliability"])
+        n = sum(row["n"] for row in found["reliability"])
+        assert 0 <= found["calibration error"] <= 1
+        assert 0 < rights <= n
 
 
 def _adds_up(explained, rows, task):
@@ -89,6 +96,7 @@ def _adds_up(explained, rows, task):
         (first, *_) = one["explained"]
         by_term = first["base"] + sum(term["part"] for term in first["terms"])
         by_topic = first["base"] + sum(topic["part"] for topic in first["topics"])
+        by_topic += first.get("words", 0.0)  # what words add beside the topics
         assert by_term == pytest.approx(first["score"], abs=1e-4)
         assert by_topic == pytest.approx(first["score"], abs=1e-4)
         if task == "number":

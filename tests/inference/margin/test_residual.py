@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score, f1_score
 
-from bayou.inference.margin import residual
+from bayou.inference.margin import refit, residual
 from bayou.inference.margin.linear import RefitEvidence, RefitPlan, fit_numbers, fit_tasks
 
 AUTO = RefitPlan(True, 0.0, "svm", 0, auto=True)
@@ -140,6 +140,17 @@ def test_numbers_take_words_where_these_carry_them(topics, words, wanted):
     seen = seen._replace(y=y.astype(np.float32), cost=seen.cost[:, :1])
     assert residual.choose_numbers(seen, y, held(600), plan).q in wanted
     assert residual.choose_numbers(seen, y, np.zeros(600, bool), plan).q == residual.NUMBERS[0]
+
+
+@pytest.mark.parametrize("kind", ["binary", "multi-label"])
+def test_the_share_of_topics_does_not_depend_on_intercepts(kind):
+    rng = np.random.default_rng(7)
+    topic, words = rng.normal(0, 1, (5000, 2)), rng.normal(0, 2, (5000, 2))
+    for shift in (0.0, -30.0):
+        total = topic + words + shift
+        assert refit._share(topic, total, kind) == pytest.approx(0.2, abs=0.02)
+        assert refit._share(words, total, kind) == pytest.approx(0.8, abs=0.02)
+        assert refit._share(topic + 9.0, total, kind) == pytest.approx(0.2, abs=0.02)
 
 
 # -- the linear models themselves -----------------------------------------------------------------

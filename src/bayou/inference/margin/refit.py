@@ -117,7 +117,8 @@ def _word_parts(seen: RefitEvidence, words: F64, q: float) -> dict[str, Any]:
 def _share(topic_part: F64, total: F64, kind: str) -> float:
     """The share of topics in the margins.
 
-    Several classes: in the lead of the best class over the second. Otherwise: in the positive scores.
+    Several classes: in the lead of the best class over the second. Otherwise: in the variance of the scores
+    around their means, so that intercepts do not count. The shares of topics and words sum to one.
     """
     if kind == "multi-class":
         best = np.argsort(total, axis=1)[:, -2:]
@@ -125,8 +126,8 @@ def _share(topic_part: F64, total: F64, kind: str) -> float:
         lead = total[at, best[:, 1]] - total[at, best[:, 0]]
         mine = topic_part[at, best[:, 1]] - topic_part[at, best[:, 0]]
         return float(mine.sum() / max(lead.sum(), 1e-12))
-    positive = total > 0
-    return float(topic_part[positive].sum() / max(total[positive].sum(), 1e-12))
+    gap, mine = total - total.mean(axis=0), topic_part - topic_part.mean(axis=0)
+    return float((mine * gap).sum() / max(float((gap**2).sum()), 1e-12))
 
 
 def regress(seen: RefitEvidence, task: MarginTask, order: I64, plan: RefitPlan) -> Response:
