@@ -226,6 +226,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", choices=(*SPLIT, *WHOLE))
     parser.add_argument("--model", nargs="*", choices=MODELS)
     parser.add_argument("--most", type=int, default=1500, help="training documents; 0: all")
+    parser.add_argument("--rule", choices=("scut", "cardinality"), help="instead of the default")
     parser.add_argument("--read", nargs="+", help="files with printed tables")
     args = parser.parse_args()
     if args.read:
@@ -234,6 +235,10 @@ def main() -> None:
         show_summary(list(sets.values()))
         return
     models = {t: MODELS[t] for t in args.model or MODELS}
+    if args.rule:
+        models = {
+            t: lambda make=make: make().set_params(rule=args.rule) for t, make in models.items()
+        }
     begin, sets = time.process_time(), {}
     for name in args.data or (*SPLIT, *WHOLE):
         data = load(name, args.most)

@@ -17,7 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain
 from sklearn.svm import LinearSVC
 
-from bayou import Corpus
+from bayou import BlockClassifierChain, Corpus, LabelStacking, ProbabilisticChain
 
 
 class Scored:
@@ -58,7 +58,7 @@ def tomotopy(
 
 
 def relevance(train: Corpus, test: Corpus, *, kind: str, columns: Any = slice(None)) -> Scored:
-    """Binary relevance of linear classifiers on tf-idf, or a chain of logistic regressions."""
+    """Binary relevance of linear classifiers on tf-idf; chains and stacking of logistic regressions."""
     tfidf = TfidfTransformer(sublinear_tf=True)
     X, Z = tfidf.fit_transform(train.counts), tfidf.transform(test.counts)
     Y = (
@@ -69,6 +69,9 @@ def relevance(train: Corpus, test: Corpus, *, kind: str, columns: Any = slice(No
         "svc": OneVsRestClassifier(LinearSVC()),
         "logistic": OneVsRestClassifier(logistic),
         "chain": ClassifierChain(logistic, order="random", random_state=0),
+        "blocks": BlockClassifierChain(logistic, order="random", random_state=0),
+        "joint": ProbabilisticChain(logistic, order="random", random_state=0),
+        "stacked": LabelStacking(logistic, random_state=0),
     }[kind]
     begin = time.process_time()
     made.fit(X, Y)
@@ -79,7 +82,7 @@ def relevance(train: Corpus, test: Corpus, *, kind: str, columns: Any = slice(No
         scores, given = 1.0 / (1.0 + np.exp(-margin)), margin > 0
     else:
         scores = made.predict_proba(Z)
-        given = np.asarray(scores) > 0.5
+        given = made.predict(Z) if kind == "joint" else np.asarray(scores) > 0.5
     return Scored(scores, train_s, time.process_time() - begin, given)
 
 

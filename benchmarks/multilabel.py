@@ -29,7 +29,13 @@ from bayou import (
 )
 from bayou.data import Vectorizer
 from bayou.datasets import load_corpus
-from bayou.metrics.multilabel import macro_scores, multilabel_report
+from bayou.metrics.multilabel import (
+    adjust,
+    compare_classifiers,
+    macro_auc,
+    macro_scores,
+    multilabel_report,
+)
 from bayou.multilabel import CardinalityRegression
 from label_peers import Scored, omikuji, relevance, tomotopy
 from label_trees import TREE_SETS, trees
@@ -38,6 +44,7 @@ TOPIC_SETS = ("mulan_bibtex", "mulan_delicious", "reuters21578/modapte90", "eurl
 SHOWN = ("micro_auc", "macro_auc", "rank_one_error", "micro_f1", "macro_present_f1")
 RARE = 10  # training documents below which a label is rare
 FEW = 200  # labels up to which one classifier a label is fitted here; of more, so many at random
+FEWER = 60  # labels up to which probabilistic chains and stacking are fitted
 MANY = 2000  # labels from which tomotopy gets fewer sweeps, and no partially labelled model
 
 
@@ -104,7 +111,11 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
     for title, run in rows_of(train.n_labels, n_chains).items():
         if only and only.lower() not in title.lower():
             continue
-        got = run(train, test)
+        try:
+            got = run(train, test)
+        except ModuleNotFoundError as error:
+            print(f"| {title} | {error.name} is not installed |")
+            continue
         if got.given is None:
             if cardinality is None:
                 cardinality = CardinalityRegression(max_docs=2500).fit(
@@ -113,8 +124,34 @@ def topics(name: str, only: str | None, n_chains: int) -> None:
             got.given = cardinality.predict(got.scores, test.counts)
         print("| " + " | ".join([title, *measures(train, test, got)]) + " |", flush=True)
         kept[title] = got
+    significance(test, kept)
     if train.n_labels > FEW:
         some_labels(train, test, kept, only)
+
+
+def significance(test: Corpus, kept: dict[str, Scored]) -> None:
+    """Paired tests between the row with the best macro-AUC and every other row, corrected by Holm."""
+    if len(kept) < 2:
+        return
+    best = max(kept, key=lambda title: macro_auc(test.labels, kept[title].scores).value)
+    one, others = kept[best], [title for title in kept if title != best]
+    found = [
+        compare_classifiers(
+            test.labels, (one.scores, kept[t].scores), (one.given, np.asarray(kept[t].given))
+        )
+        for t in others
+    ]
+    names = list(found[0])
+    p = {
+        m: [adjust([f[m].t_p for f in found]), adjust([f[m].rank_p for f in found])] for m in names
+    }
+    print(f"\n{best} minus each row: difference (p of t / of signed ranks, Holm)\n")
+    print("| model | " + " | ".join(names) + " |\n| --- |" + " --- |" * len(names))
+    for i, title in enumerate(others):
+        cells = (
+            f"{found[i][m].difference:+.4f} ({p[m][0][i]:.2g} / {p[m][1][i]:.2g})" for m in names
+        )
+        print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
 
 
 def rows_of(n_labels: int, n_chains: int) -> dict[str, Callable[[Corpus, Corpus], Scored]]:
@@ -144,6 +181,11 @@ def rows_of(n_labels: int, n_chains: int) -> dict[str, Callable[[Corpus, Corpus]
         rows["LinearSVC, one a label"] = lambda a, b: relevance(a, b, kind="svc")
         rows["LogisticRegression, one a label"] = lambda a, b: relevance(a, b, kind="logistic")
         rows["ClassifierChain of those"] = lambda a, b: relevance(a, b, kind="chain")
+    if n_labels <= FEWER:
+        del rows["ClassifierChain of those"]  # refuses labels that no training document has
+        rows["BlockClassifierChain of those"] = lambda a, b: relevance(a, b, kind="blocks")
+        rows["ProbabilisticChain of those"] = lambda a, b: relevance(a, b, kind="joint")
+        rows["LabelStacking of those"] = lambda a, b: relevance(a, b, kind="stacked")
     return rows
 
 

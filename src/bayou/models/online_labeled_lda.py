@@ -54,10 +54,15 @@ def update(
     after = stream.blend_totals(state, batch, rho)
     if batch.pairs.n_tokens:
         # gamma_y ~ (N_vy + beta) / (N_y + V beta) (N_dy + alpha), y in Y_d; greedy: without N_dy + alpha
-        alpha = np.full(0 if p.greedy else state.n_labels, p.label_prior)
+        alpha = np.full(0 if p.greedy else state.n_labels, each_alpha(state.n_labels, p))
         words = stream.share_words(state, after, batch, alpha, p, seed, each)
         after = stream.blend_words(state, after, words, rho, each)
     return after
+
+
+def each_alpha(n_labels: int, p: LabelStreamSettings) -> float:
+    """Prior of each label: `MASS` divided by the labels so far, which a mini-batch may bring, or as given."""
+    return MASS / n_labels if p.new_alpha is None else float(p.new_alpha)
 
 
 def posterior(
@@ -65,7 +70,7 @@ def posterior(
 ) -> LabelPosterior:  # fmt: skip
     """Terms of labels now. The prior of labels in a new document is alpha, plus eta by frequency."""
     n = max(state.n_labels, 1)
-    alpha = np.full(n, MASS / n if p.new_alpha is None else float(p.new_alpha))
+    alpha = np.full(n, each_alpha(n, p))
     frequency = state.shares * label_state.birth_correction(state.left[LABELS])
     alpha = add_frequencies(alpha, frequency, p.frequency_weight)
     return label_state.freeze(state, p, alpha, terms, vocabulary)
@@ -152,10 +157,8 @@ class OnlineLabeledLDA(
     def resolve(self) -> LabelStreamSettings:
         """The parameters of one run, checked."""
         self.check_params()
-        n_labels = 0 if self.state_ is None else self.state_.n_labels
-        alpha = MASS / max(n_labels, 1) if self.alpha is None else float(self.alpha)
         return stream_settings(
-            self, greedy=bool(self.greedy), label_prior=alpha, new_alpha=self.alpha,
+            self, greedy=bool(self.greedy), new_alpha=self.alpha,
             frequency_weight=self.eta if self.prior == "frequency" else 0.0,
             sharing=SharingSettings(self._samples, self.burn_in, self.n_samples),
         )  # fmt: skip

@@ -32,7 +32,7 @@ def learn(state, batch, p, seed, each):
     rho = stream.step_size(state.step + 1, p.rate)
     after = stream.blend_totals(state, batch, rho)
     if batch.pairs.n_tokens:
-        prior = np.full(0 if p.greedy else state.n_labels, p.label_prior)
+        prior = np.full(0 if p.greedy else state.n_labels, p.new_alpha or 1.0)
         words = stream.share_words(state, after, batch, prior, p, seed, each)
         after = stream.blend_words(state, after, words, rho, each)
     if state.topics.shape[2]:
@@ -287,9 +287,7 @@ def test_long_streams_fold_the_scale_and_keep_their_masses():
 
 def test_threads_do_not_matter():
     _, _, batch = documents(40)
-    how = HOW._replace(
-        sharing=SharingSettings(True, 1, 2), greedy=False, label_prior=0.5, n_rounds=2
-    )
+    how = HOW._replace(sharing=SharingSettings(True, 1, 2), greedy=False, new_alpha=0.5, n_rounds=2)
     with Workers(3) as workers:
         one = learn(fresh(3, 2), batch, how, 1, EACH)
         two = learn(fresh(3, 2), batch, how, 1, workers.each)
@@ -325,7 +323,7 @@ def test_updates_without_labels_count_documents_only(model):
     ("model", "own"),
     [
         (online_labeled_lda, {"alpha": np.zeros(0)}),
-        (online_labeled_lda, {"alpha": np.zeros(0), "greedy": False, "label_prior": 0.5}),
+        (online_labeled_lda, {"alpha": np.zeros(0), "greedy": False, "new_alpha": 0.5}),
         (online_dependency_lda, {}),
     ],
 )

@@ -87,7 +87,6 @@ class LabelStreamSettings(NamedTuple):
     n_rounds: int
     # labels of documents
     greedy: bool = True  # take the labels of a training document as equally likely
-    label_prior: float = 1.0  # of each label in training, otherwise
     concentration: float = 1.0  # b1 and b0 of a learned prior of labels
     root_concentration: float = 1.0
     # topics over labels
@@ -96,7 +95,7 @@ class LabelStreamSettings(NamedTuple):
     n_label_rounds: int = 1
     n_chains: int = 1
     # scores of new documents
-    new_alpha: float | None = None  # prior of each label; None is 30 / number of labels
+    new_alpha: float | None = None  # prior of each label, also in training; None: 30 / labels
     frequency_weight: float = 0.0  # tokens that label frequencies add to this prior
     score: str = SCORES[0]
     strength: float = -1.0
