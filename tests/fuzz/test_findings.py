@@ -169,10 +169,19 @@ ALL = (
 def test_arrays_of_one_number_that_gave_nan(saved, tmp_path, name, array, value):
     arrays, manifest = saved(name)
     arrays[array] = np.full_like(arrays[array], value)
-    refuse(tmp_path / "m", arrays, manifest, "")
+    refuse(tmp_path / "m", arrays, manifest, None)
 
 
 def test_a_tracker_whose_slices_have_no_width(saved, tmp_path):
     arrays, manifest = saved("TopicTracker/fast")
     manifest["parameters"]["slice_by"] = 0
     refuse(tmp_path / "m", arrays, manifest, "slice_by")
+
+
+def test_checkpoints_with_more_steps_than_were_asked_for(saved, tmp_path):
+    for name, key in (("StackedHDP/gibbs labels", "link_step"), ("LabeledHDP/labels", "step")):
+        arrays, manifest = saved(f"checkpoint {name}")
+        arrays[f"state.{key}"] = np.array(255)
+        container.save(tmp_path / "c", arrays, manifest)
+        with pytest.raises(ModelFileError, match="more steps"):
+            seeds.resume(name, tmp_path / "c")
