@@ -151,3 +151,37 @@ def test_checkpoints_whose_counts_do_not_follow_from_their_tokens(saved, tmp_pat
     container.save(tmp_path / "c", arrays, manifest)
     with pytest.raises(ModelFileError, match="do not follow"):
         seeds.resume(name, tmp_path / "c")
+
+
+ALL = (
+    ("LDA/fast", "posterior.rows", 0.0), ("LDA/fast", "posterior.alpha", 1e-300),
+    ("DependencyLDA/cvb0 labels", "labels.link_alpha", 0.0), ("LabeledHDP/labels", "labels.alpha", 0.0),
+    ("BayesPAClassifier/full binary", "state.spread", 1e20),
+    ("OnlineMedHDPRegressor/gibbs number", "pending.costs", 1e20),
+    ("OnlineMedHDPClassifier/gibbs classes", "state.precision", 1e30),
+    ("StepwiseEM/batches", "state.share", 0.0), ("TopicTracker/fast", "intake.numbers", 2**62),
+    ("OnlineDependencyLDA/labels", "state.doubt", 1e-45), ("OnlineHDP/hybrid", "pending.counts", 1e30),
+    ("MedLDAClassifier/classes", "response.term_weight", 1e-45),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "array", "value"), ALL)
+def test_arrays_of_one_number_that_gave_nan(saved, tmp_path, name, array, value):
+    arrays, manifest = saved(name)
+    arrays[array] = np.full_like(arrays[array], value)
+    refuse(tmp_path / "m", arrays, manifest, None)
+
+
+def test_a_tracker_whose_slices_have_no_width(saved, tmp_path):
+    arrays, manifest = saved("TopicTracker/fast")
+    manifest["parameters"]["slice_by"] = 0
+    refuse(tmp_path / "m", arrays, manifest, "slice_by")
+
+
+def test_checkpoints_with_more_steps_than_were_asked_for(saved, tmp_path):
+    for name, key in (("StackedHDP/gibbs labels", "link_step"), ("LabeledHDP/labels", "step")):
+        arrays, manifest = saved(f"checkpoint {name}")
+        arrays[f"state.{key}"] = np.array(255)
+        container.save(tmp_path / "c", arrays, manifest)
+        with pytest.raises(ModelFileError, match="more steps"):
+            seeds.resume(name, tmp_path / "c")

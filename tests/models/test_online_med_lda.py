@@ -431,3 +431,14 @@ def test_probabilities_follow_the_last_quarter_of_a_stream():
     turned = state._replace(n_scored=online_state.N_SCORED + 5)
     scores, _ = online_response.latest_scores(turned, 1)
     np.testing.assert_array_equal(scores[-5:], state.scores[:5, :1])
+
+
+@pytest.mark.parametrize("beta", [1e-4, 1e-8, 1e-30])
+def test_a_tiny_prior_of_terms_gives_numbers(beta):
+    model = OnlineMedLDAClassifier(**SHORT | {"beta": beta}).fit(COUNTS, THREE)
+    assert np.isfinite(model.predict_proba(COUNTS)).all()
+
+
+def test_enormous_weights_are_one_clear_error():
+    with pytest.raises(ValueError, match=r"cost times sample_weight must be at most 1e\+08"):
+        OnlineMedLDAClassifier(**SHORT).fit(COUNTS, THREE, sample_weight=np.full(len(THREE), 1e20))

@@ -28,6 +28,7 @@ from bayou.run.shards import Workers
 POSTERIORS = ("averaging", "gibbs")
 PREDICTIONS = ("mean", "sampled")
 TOKEN_ORDERS = ("random", "term")
+MOST_COST = 1e8  # kernels square it in single precision
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,6 +70,10 @@ class OnlineMargin(StreamingBase):
         """Average topics of documents, computed for their own terms only."""
         return online_response.document_features(self._current(), self.resolve(), counts, each)
 
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        _check_costs(self.pending_.costs)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if tags.regressor_tags is not None:
@@ -101,7 +106,7 @@ def stream_labels(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
         signs, every = stream_classes.read_more(model, y, n_docs, own, classes)
         stream_classes.grow_classes(model, every, online_state.regroup)
     p = model.resolve()
-    model._learn_stream(examples_of(corpus.counts, signs, p.cost * weights), p)
+    model._learn_stream(examples_of(corpus.counts, signs, _costs(p, weights)), p)
 
 
 def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -128,12 +133,25 @@ def stream_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         before = len(model.state_.mean)
         raise DataError(f"y has {targets.shape[1]} targets, {before} came before")
     p = model.resolve()
-    model._learn_stream(examples_of(corpus.counts, targets, p.cost * weights), p)
+    model._learn_stream(examples_of(corpus.counts, targets, _costs(p, weights)), p)
 
 
 def later_passes(p: OnlineMarginSettings) -> OnlineMarginSettings:
     """The settings of passes after the first, whose documents are not new."""
     return p._replace(fresh=False)
+
+
+def _costs(p: OnlineMarginSettings, weights: NDArray[Any]) -> NDArray[Any]:
+    """The cost of the loss of each document."""
+    return _check_costs(p.cost * weights)
+
+
+def _check_costs(costs: NDArray[Any]) -> NDArray[Any]:
+    if costs.max(initial=0.0) > MOST_COST:
+        raise DataError(
+            f"cost times sample_weight must be at most {MOST_COST:g}; got {costs.max():g}"
+        )
+    return costs
 
 
 def _read_documents(model: Any, X: Any, *, reset: bool) -> Corpus:
@@ -164,4 +182,4 @@ def _fit(model: Any, corpus: Corpus, y: NDArray[Any], weights: NDArray[Any]) -> 
     _begin(model, y)
     p, n, seed = model.resolve(), corpus.n_docs, model.seed_
     order = lru_cache(maxsize=1)(lambda i: batches.order(seed, n, i))
-    model._learn_passes(examples_of(corpus.counts, y, p.cost * weights), p, model.n_passes, order)
+    model._learn_passes(examples_of(corpus.counts, y, _costs(p, weights)), p, model.n_passes, order)

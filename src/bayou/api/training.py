@@ -86,7 +86,8 @@ class Training:
     ) -> S:
         """The state to start from: that of the checkpoint, or a new one. For parameters see `run`."""
         state = self._saver.read(kind, dims) if final else None
-        if state is not None and getattr(state, "step", 0) > self._most:
+        steps = max(getattr(state, "step", 0), getattr(state, "link_step", 0))
+        if state is not None and steps > self._most:
             raise ModelFileError("the checkpoint has made more steps than its parameters ask for")
         if state is not None and check is not None:
             check(state)

@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 from bayou.data import schema
 from bayou.data.container import pack_strings
 from bayou.data.errors import ModelFileError
-from bayou.data.schema import Array
+from bayou.data.schema import LEAST_FLOAT, Array
 from bayou.data.vocabulary import Vocabulary
 from bayou.kernels.labels.scores import term_topics
 from bayou.results.posterior import Posterior, check_arrays, unpack_vocabulary
@@ -226,6 +226,8 @@ class LabelPosterior:
         right = 1 <= n_labels <= n_columns and score < len(SCORES) and n_terms > 0
         if not right or len(got.label_docs) != n_labels or len(got.links) != n_members * n_topics:
             raise ModelFileError("the model file's labels do not fit its terms; save it again")
+        if any(len(prior) and prior.sum() < LEAST_FLOAT for prior in (got.alpha, got.link_alpha)):
+            raise ModelFileError("the model file's priors must be positive; save it again")
         member_alpha = arrays.get("labels.member_alpha")
         if member_alpha is not None:
             check_arrays("member_alpha", member_alpha, np.float64, (n_members, n_topics))

@@ -140,6 +140,11 @@ class Posterior:
         sums = given["rows"].sum(axis=0, dtype=np.float64)
         if n_terms and not ((sums > 1e-3) & (sums < 1e3)).all():
             raise ModelFileError("the model file's topics must sum to one; save it again")
+        if (
+            "posterior.single" not in arrays
+            and not given["rows"].max(axis=1, initial=1.0 - n_terms).all()
+        ):
+            raise ModelFileError("the model file has a term without a topic; save it again")
         vocabulary = unpack_vocabulary(arrays.get("posterior.vocabulary"), n_terms)
         single = "posterior.single" in arrays
         return cls(beta=float(beta[0]), vocabulary=vocabulary, draws=draws, single=single, **given)

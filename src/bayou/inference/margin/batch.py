@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from bayou.data.schema import LEAST_FLOAT
 from bayou.inference.lda import documents
 from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, I64, U64, Each
@@ -97,7 +98,10 @@ def expected_rows(
     rows = np.empty(added.shape, np.float32)
     made = prior_rows(known, terms, each) if base is None else base
     total = known.topic + added.sum(axis=0) + len(known.raw) * known.beta
-    inv = np.array([1.0 / kernels.exp_digamma(x) for x in total.tolist()])
+    means = [kernels.exp_digamma(x) for x in total.tolist()]
+    inv = np.array(
+        [1.0 / mean if mean > LEAST_FLOAT else 0.0 for mean in means]
+    )  # 0: an empty topic
 
     def work(lo: int, hi: int) -> None:
         kernels.expected_rows(

@@ -51,7 +51,7 @@ class LinearState(NamedTuple):
     # sum of (batches before) x (change of the mean); no rows unless averaged over time
     drift: Annotated[F64, Array((0, "tasks"), (0, "terms"), ge=None)]
     # precisions (2-d), factors of precisions (3-d), or nothing: the variance stays sigma^2
-    spread: Annotated[F64, Array(..., ge=None)]
+    spread: Annotated[F64, Array(..., ge=-1e18, le=1e18)]
 
 
 def init(n_tasks: int, n_columns: int, p: LinearSettings) -> LinearState:
