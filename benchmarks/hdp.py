@@ -262,11 +262,12 @@ def main() -> None:
         "--seconds", type=float, default=20.0, help="for peers where HDP is not run"
     )
     parser.add_argument("--corpora", type=int, default=12, help="of coverage, over all sizes")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first corpus of coverage")
     parser.add_argument("--sizes", nargs="*", default=list(hdp_number.SIZES), help="of coverage")
     given = parser.parse_args()
     if given.only == "coverage":
         more = {"n_sweeps": given.sweeps} if given.sweeps else {}
-        hdp_number.coverage(given.sizes, given.corpora, **more)
+        hdp_number.coverage(given.sizes, given.corpora, given.first, **more)
         return
     given.sweeps = given.sweeps or 200
     if given.only == "ceilings":

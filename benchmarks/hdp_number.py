@@ -68,11 +68,11 @@ def fit_one(size: Size, seed: int, **given: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def coverage(names: list[str], n_corpora: int, **given: Any) -> None:
+def coverage(names: list[str], n_corpora: int, first: int = 0, **given: Any) -> None:
     """Share of 90 % intervals that hold the truth, over corpora of the sizes in turn."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for seed in range(n_corpora):
-        name = names[seed % len(names)]
+    for seed in range(first, first + n_corpora):
+        name = names[(seed - first) % len(names)]
         one = fit_one(SIZES[name], seed, **given)
         found[name].append(one)
         print(f"  {name:<7} {seed:>3}: true {one['truth'][0]}, {one['truth'][1]} large; intervals "
