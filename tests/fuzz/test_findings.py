@@ -159,7 +159,8 @@ ALL = (
     ("BayesPAClassifier/full binary", "state.spread", 1e20),
     ("OnlineMedHDPRegressor/gibbs number", "pending.costs", 1e20),
     ("OnlineMedHDPClassifier/gibbs classes", "state.precision", 1e30),
-    ("StepwiseEM/batches", "state.share", 0.0), ("TopicTracker/fast", "intake.numbers", 2**62),
+    ("SpectralLeader/history", "rows", 0.0), ("StepwiseEM/batches", "state.share", 0.0),
+    ("TopicTracker/fast", "intake.numbers", 2**62),
     ("OnlineDependencyLDA/labels", "state.doubt", 1e-45), ("OnlineHDP/hybrid", "pending.counts", 1e30),
     ("MedLDAClassifier/classes", "response.term_weight", 1e-45),
 )  # fmt: skip

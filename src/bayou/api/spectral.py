@@ -136,7 +136,7 @@ def _pack(model: Any) -> dict[str, NDArray[Any]]:
 def _unpack(model: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
     dims = {"terms": model.n_features_in_}
     head = schema.read(_Solved, arrays, "", dims)
-    if not head.rows.size:
+    if not head.rows.size or not head.rows.sum(axis=0).min() > 1e-3:
         raise ModelFileError("the model file has no topics or no terms; train the model again")
     diagnosis = schema.read(Diagnosis, arrays, "diagnosis")
     pool = schema.read(Reservoir, arrays, "pool", dims)
