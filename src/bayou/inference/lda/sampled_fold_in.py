@@ -77,7 +77,7 @@ def draw_zbar(
     likely = fold_in.expected_counts(rows, alpha, pairs, each)
 
     def start(lo: int, hi: int) -> None:
-        fixed_sweep.start_from_expected(z, toks, ids, lo, hi, rows, likely, a32, seed, FOLD_IN)
+        fixed_sweep.start_at_expectations(z, toks, ids, lo, hi, rows, likely, a32, seed, FOLD_IN)
 
     each(start, tokens.indptr, 2.0 * len(alpha))
     for sweep in range(n_burn + n_kept):
