@@ -1,6 +1,6 @@
 """New documents by sampling: topics phi drawn from their posterior, then z of every token by Gibbs sweeps.
 
-The papers predict this way: phi_k ~ Dir(n_k + beta) once, a start at the most probable theta_d, then
+Predictions of [Zhu14] and [Shi17]: phi_k ~ Dir(n_k + beta) once, a start at the most probable theta_d, then
 p(z_n = k) ~ (n_dk + alpha_k) phi_kv with the token itself removed. With a small alpha the start matters: a
 chain that starts token by token stays near its first topics for longer than it runs. Draws are keyed by the
 seed and by the content of a document: other documents, threads and calls do not change them.
@@ -77,7 +77,7 @@ def draw_zbar(
     likely = fold_in.expected_counts(rows, alpha, pairs, each)
 
     def start(lo: int, hi: int) -> None:
-        fixed_sweep.start_at_expectations(z, toks, ids, lo, hi, rows, likely, a32, seed, FOLD_IN)
+        fixed_sweep.start_from_proportions(z, toks, ids, lo, hi, rows, likely, a32, seed, FOLD_IN)
 
     each(start, tokens.indptr, 2.0 * len(alpha))
     for sweep in range(n_burn + n_kept):

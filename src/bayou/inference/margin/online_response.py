@@ -82,7 +82,7 @@ def _draw_features(
 
 
 def draw_weights(state: OnlineMarginState, seed: int) -> F64:
-    """w_i ~ N(mu_i, P_i^-1) of every task; "averaging" predicts by the mean [Shi17]."""
+    """w_i ~ N(mu_i, P_i^-1) of every task; "averaging" predicts by the mean."""
     out = state.mean.copy()
     for i in range(len(out) if len(state.precision) else 0):
         stream, noise = np.empty(1, np.uint64), np.empty(out.shape[1])

@@ -244,7 +244,7 @@ def start_from_counts(z, tokens, lo, hi, rows, doc_topic, alpha, seed):
 
 
 @jit
-def start_at_expectations(z, tokens, ids, lo, hi, rows, doc_topic, alpha, seed, purpose):
+def start_from_proportions(z, tokens, ids, lo, hi, rows, doc_topic, alpha, seed, purpose):
     """`start_from_counts` with draws that are keyed by ``ids`` in place of positions."""
     indptr, terms = tokens
     weight = np.empty(alpha.size, np.float32)
