@@ -6,8 +6,8 @@ from scipy.sparse import csr_array, hstack
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from bayou.inference.margin import calibration, refit
-from bayou.inference.margin.refit import RefitEvidence, RefitPlan
+from bayou.inference.margin import calibration, linear, refit
+from bayou.inference.margin.linear import RefitEvidence, RefitPlan
 from bayou.inference.margin.tasks import MarginTask
 
 N, K, V, T = 60, 4, 7, 3
@@ -58,10 +58,10 @@ def test_strength(model, q, strength):
 
 def test_words_are_scaled_and_stand_behind_the_topics():
     seen, _ = evidence()
-    found = refit.stack(seen.zbar, seen.words, 3.0).toarray()
+    found = linear.stack(seen.zbar, seen.words, 3.0).toarray()
     np.testing.assert_allclose(found[:, :K], seen.zbar)
     np.testing.assert_allclose(found[:, K:], 3.0 * seen.words.toarray())
-    assert refit.stack(seen.zbar, None, 3.0).shape == (N, K)
+    assert linear.stack(seen.zbar, None, 3.0).shape == (N, K)
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic"])
@@ -70,7 +70,7 @@ def test_weights_are_those_of_a_linear_classifier_per_task(model):
     cost = seen.cost.copy()
     cost[::7, 1] = 0.0  # nothing is known
     x = seen.zbar.astype(float)
-    weights, intercept = refit.fit_margins(x, seen.y, cost, 0.5, model, 5)
+    weights, intercept = linear.fit_margins(x, seen.y, cost, 0.5, model, 5)
     for i in range(T):
         use = cost[:, i] > 0
         machine = (
@@ -87,7 +87,7 @@ def test_tasks_with_one_sign_or_no_document_have_no_weights():
     seen, _ = evidence()
     y, cost = seen.y.copy(), seen.cost.copy()
     y[:, 0], cost[:, 1] = -1.0, 0.0
-    weights, intercept = refit.fit_margins(seen.zbar.astype(float), y, cost, 1.0, "svm", 0)
+    weights, intercept = linear.fit_margins(seen.zbar.astype(float), y, cost, 1.0, "svm", 0)
     assert not weights[:, :2].any()
     assert intercept[:2].tolist() == [-1.0, 0.0]
     assert weights[:, 2].any()
@@ -95,11 +95,11 @@ def test_tasks_with_one_sign_or_no_document_have_no_weights():
 
 def test_a_chain_for_each_task_gives_a_task_its_own_topics_only():
     seen, _ = evidence(separate=True)
-    weights, words, intercept = refit._fit_tasks(seen, plan("svm", 2.0), ORDER)
+    weights, words, intercept = linear.fit_tasks(seen, plan("svm", 2.0), ORDER)
     for i in range(T):
         at = slice(i * K, (i + 1) * K)
-        both, one = refit.fit_margins(
-            refit.stack(seen.zbar[:, at], seen.words, 2.0), seen.y[:, i : i + 1],
+        both, one = linear.fit_margins(
+            linear.stack(seen.zbar[:, at], seen.words, 2.0), seen.y[:, i : i + 1],
             seen.cost[:, i : i + 1], 0.25, "svm", 5,
         )  # fmt: skip
         np.testing.assert_allclose(weights[at, i], both[:K, 0])
@@ -114,16 +114,16 @@ def test_scores_are_topics_words_and_intercept():
     rng = np.random.default_rng(1)
     weights, words, intercept = rng.normal(size=(K, T)), rng.normal(size=(V, T)), rng.normal(size=T)
     topics = seen.zbar.astype(float) @ weights + intercept
-    np.testing.assert_allclose(refit._total(seen, weights, words, intercept, 0.0), topics)
+    np.testing.assert_allclose(linear.total_scores(seen, weights, words, intercept, 0.0), topics)
     both = topics + 2.0 * seen.words.toarray() @ words
-    np.testing.assert_allclose(refit._total(seen, weights, words, intercept, 2.0), both)
+    np.testing.assert_allclose(linear.total_scores(seen, weights, words, intercept, 2.0), both)
 
 
 @pytest.mark.parametrize(("model", "q"), [("svm", 0.0), ("svm", 2.0), ("logistic", 0.5)])
 def test_a_classifier_without_words_or_with_them(model, q):
     seen, task = evidence()
     found = refit.respond(seen, task, ORDER, plan(model, q))
-    weights, words, intercept = refit._fit_tasks(seen, plan(model, q), ORDER)
+    weights, words, intercept = linear.fit_tasks(seen, plan(model, q), ORDER)
     np.testing.assert_allclose(found.weights, weights)
     np.testing.assert_allclose(found.intercept, intercept)
     if q:
@@ -132,7 +132,7 @@ def test_a_classifier_without_words_or_with_them(model, q):
     else:
         assert found.words is None
         assert found.share == 1.0
-        x = seen.zbar.astype(float) @ weights + intercept
+        x, _ = refit._cross_validate(seen, plan(model, q), "multi-label")
         for i in range(T):  # a label is not more probable for its cost
             assert (found.slope[i], found.offset[i]) == calibration.sigmoid(x[:, i], seen.y[:, i])
 
@@ -152,12 +152,12 @@ def test_scores_for_probabilities_are_of_documents_left_out():
     wanted, topics = np.zeros((N, T)), np.zeros((N, T))
     for fold in range(3):
         out = np.arange(N) % 3 == fold
-        both, intercept = refit.fit_margins(x[~out], seen.y[~out], seen.cost[~out], 0.25, "svm", 5)
+        both, intercept = linear.fit_margins(x[~out], seen.y[~out], seen.cost[~out], 0.25, "svm", 5)
         wanted[out] = x[out] @ both + intercept
         topics[out] = seen.zbar[out] @ both[:K]
     np.testing.assert_allclose(scores, wanted, rtol=1e-6, atol=1e-9)
-    positive = wanted > 0
-    assert share == pytest.approx(topics[positive].sum() / wanted[positive].sum())
+    gap = wanted - wanted.mean(axis=0)
+    assert share == pytest.approx((topics * gap).sum() / (gap**2).sum())
     found = refit.respond(seen, task, ORDER, plan("svm", 2.0))
     assert found.share == pytest.approx(share)
     assert found.slope[0] == pytest.approx(calibration.sigmoid(wanted[:, 0], seen.y[:, 0])[0])
@@ -168,17 +168,26 @@ def test_share_of_topics_in_the_lead_of_the_best_class():
     topics = np.array([[1.0, 9.0, 0.5], [7.0, 2.0, -1.0]])
     # leads 3 - 2 and 5 - 1; of the topics 1 - 0.5 and 2 - (-1)
     assert refit._share(topics, total, "multi-class") == pytest.approx(3.5 / 5.0)
-    assert refit._share(topics, total - 1.5, "binary") == pytest.approx(
-        (1 + 0.5 + 2) / (2 - 0.0 + 3.5)
-    )
 
 
-def test_probabilities_of_classes_have_one_slope():
+def test_share_of_topics_in_the_variance_of_the_scores_of_labels():
+    rng = np.random.default_rng(2)
+    topics, words = rng.normal(size=(50, 2)), 0.5 * rng.normal(size=(50, 2))
+    total = topics + words + [7.0, -40.0]  # intercepts do not count
+    mine, rest = (refit._share(part, total, "multi-label") for part in (topics, words))
+    assert mine + rest == pytest.approx(1.0)
+    assert mine == pytest.approx(0.8, abs=0.05)
+    assert refit._share(0.3 * (total - 2.0), total, "binary") == pytest.approx(0.3)
+
+
+def test_probabilities_of_classes_are_fitted_to_scores_of_documents_left_out():
     seen, task = evidence("multi-class")
     found = refit.respond(seen, task, ORDER, plan())
-    scores = seen.zbar.astype(float) @ found.weights + found.intercept
-    assert np.ptp(found.slope) == 0.0
-    assert found.slope[0] == pytest.approx(calibration.temperature(scores, task.codes))
+    scores, _ = refit._cross_validate(seen, plan(), "multi-class")
+    link = calibration.fit_classes(scores, task.codes)
+    np.testing.assert_allclose(found.slope, np.full(T, link.slope))
+    np.testing.assert_allclose(found.offset, np.full(T, link.offset))
+    assert found.power == pytest.approx(link.power)
 
 
 def test_the_order_of_documents_brings_codes_to_scores():
@@ -194,7 +203,7 @@ def test_the_order_of_documents_brings_codes_to_scores():
 
 def test_costs_count_in_the_probabilities_of_two_classes():
     seen, task = evidence("binary")
-    found = refit._calibrate(seen.zbar.astype(float)[:, :1], seen, task, ORDER)
+    found = refit._calibrate(seen.zbar.astype(float)[:, :1], 1.0, seen, task, ORDER)
     weight = seen.cost[:, 0].astype(float) / seen.cost.mean(dtype=float)
     wanted = calibration.sigmoid(seen.zbar[:, 0].astype(float), seen.y[:, 0], weight)
     assert (found[0][0], found[1][0]) == pytest.approx(wanted)
@@ -208,7 +217,7 @@ def test_numbers_are_ridge_regressions_on_known_documents():
     y, weight, x = seen.y.astype(float), np.linspace(0.5, 2.0, N), seen.zbar.astype(float)
     y[:5, 0] = np.nan
     weight[7] = 0.0
-    weights, intercept, noise, covariance = refit.fit_numbers(x, y, weight, 0.3)
+    weights, intercept, noise, covariance = linear.fit_numbers(x, y, weight, 0.3)
     for t in range(T):
         use = ~np.isnan(y[:, t]) & (weight > 0)
         machine = Ridge(alpha=0.3).fit(x[use], y[use, t], sample_weight=weight[use])
@@ -218,7 +227,7 @@ def test_numbers_are_ridge_regressions_on_known_documents():
         gram = (x[use] - mean).T @ np.diag(weight[use]) @ (x[use] - mean)
         inverse = np.linalg.inv(gram + 0.3 * np.eye(K))
         error = np.average((y[use, t] - machine.predict(x[use])) ** 2, weights=weight[use])
-        degrees = np.trace(inverse @ gram)  # of freedom
+        degrees = 1.0 + np.trace(inverse @ gram)  # of freedom, with the intercept
         assert noise[t] == pytest.approx(error / (1 - degrees / use.sum()))
         np.testing.assert_allclose(covariance[t], noise[t] * inverse, rtol=1e-6)
 
@@ -227,7 +236,7 @@ def test_a_regression_is_on_the_scale_of_its_targets():
     seen, task = evidence("regression", words=False)
     found = refit.respond(seen, task, ORDER, plan("ridge"))
     weight = np.ones(N)
-    weights, intercept, noise, covariance = refit.fit_numbers(
+    weights, intercept, noise, covariance = linear.fit_numbers(
         seen.zbar.astype(float), seen.y.astype(float), weight, 1e-3
     )
     np.testing.assert_allclose(found.weights, 3.0 * weights)
@@ -244,7 +253,7 @@ def test_noise_of_held_out_documents_is_that_of_weights_without_them():
     task = task._replace(shown=np.where(out[:, None], 0.0, task.cost))
     found = refit.respond(seen, task, ORDER, plan("ridge"))
     x, y = seen.zbar.astype(float), seen.y.astype(float)
-    weights, intercept, *_ = refit.fit_numbers(x[~out], y[~out], np.ones(N - 12), 1e-3)
+    weights, intercept, *_ = linear.fit_numbers(x[~out], y[~out], np.ones(N - 12), 1e-3)
     gap = y[out] - (x[out] @ weights + intercept)
     np.testing.assert_allclose(found.noise, 9.0 * (gap**2).mean(axis=0))
 
@@ -252,11 +261,11 @@ def test_noise_of_held_out_documents_is_that_of_weights_without_them():
 def test_noise_of_a_regression_with_words_is_of_documents_left_out():
     seen, task = evidence("regression")
     found = refit.respond(seen, task, ORDER, plan("ridge", 2.0))
-    x = refit.stack(seen.zbar, seen.words, 2.0)
+    x = linear.stack(seen.zbar, seen.words, 2.0)
     gap, y = np.zeros((N, T)), seen.y.astype(float)
     for fold in range(3):
         out = np.arange(N) % 3 == fold
-        weights, intercept, *_ = refit.fit_numbers(x[~out], y[~out], np.ones((~out).sum()), 1.0)
+        weights, intercept, *_ = linear.fit_numbers(x[~out], y[~out], np.ones((~out).sum()), 1.0)
         gap[out] = y[out] - (x[out] @ weights + intercept)
     np.testing.assert_allclose(found.noise, 9.0 * (gap**2).mean(axis=0), rtol=1e-4)
     topics = seen.zbar.astype(float) @ found.weights
