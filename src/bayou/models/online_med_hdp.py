@@ -63,8 +63,7 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     tables, sticks, lambda) q(phi) q(w).
     """
     state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
-    read = online.read_labels if p.loss.classifies else online.read_targets
-    state, batch = read(state, examples, p, seed)
+    state, batch = online.read_labels(state, examples, p, seed)
     run = OnlineRun(batch, p, seed, each)
     state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
     chain = rounds.begin(state, run)
@@ -75,18 +74,12 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
             # tables | z, eq. 41; sticks ~ Dir(tables, gamma), eq. 42 with u^t; q(pi), eq. 34 and 35
             chain = rounds.draw_tables(chain, j)
-            chain = rounds.draw_lambda(
-                chain, j
-            )  # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30
+            # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30
+            chain = rounds.draw_lambda(chain, j)
         chain = rounds.update_weights(chain)  # the dual, eq. 21 and 22; or N(P^-1 b, P^-1), eq. 28
     state, counts = rounds.posterior(chain)
     state, counts = drop_small_topics(state, counts, batch.n_docs, p)
     return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
-
-
-ALGORITHM = Stream(
-    State, Examples, update, move_terms=online_state.move_terms, later=online_margin.later_passes
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -165,7 +158,13 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
 
-    algorithm: ClassVar[Stream] = ALGORITHM
+    algorithm: ClassVar[Stream] = Stream(
+        State,
+        Examples,
+        update,
+        move_terms=online_state.move_terms,
+        later=online_margin.later_passes,
+    )
     saved: ClassVar[tuple[Saved, ...]] = (STREAM, CLASSES, check_on_load(online_state.check_arrays))
 
     @classmethod

@@ -1,6 +1,6 @@
 """Max-margin topics for numbers on a stream, their number learned.
 
-As `online_med_hdp`, which has the algorithm, with the loss of `online_med_lda_regressor`.
+As `online_med_hdp`, which explains the prior of topics, with the loss of `online_med_lda_regressor`.
 
 [Shi17] Shi, Zhu. Online Bayesian passive-aggressive learning. JMLR 18, 2017.
 """
@@ -19,11 +19,15 @@ from bayou.api.stream_classes import check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topic_course import GrowingTopics
 from bayou.api.topics import Topics
-from bayou.inference.margin import online_response, online_settings, online_state
+from bayou.inference.lda.arrays import Each
+from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
+from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.loss import INSENSITIVE
 from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
 from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
-from bayou.models.online_med_hdp import ALGORITHM
+from bayou.inference.margin.online_state import OnlineMarginState as State
+from bayou.inference.margin.online_weights import OnlineRun
+from bayou.inference.margin.stream_growth import drop_small_topics
 from bayou.results.response import Response
 from bayou.run.shards import Workers
 
@@ -32,6 +36,32 @@ _DEFAULTS = {
     "floor": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
     "averaging": OnlineDefaults(5.0, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
 }
+
+
+def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
+    """One mini-batch, [Shi17] section 6.1 with another loss; equation numbers are theirs.
+
+    q_{t+1} = argmin KL(q || q_t) - E ln p(words, z) + 2c sum_d loss_d(q), eq. 31 and 33, with q = q(z,
+    tables, sticks, lambda) q(phi) q(w).
+    """
+    state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
+    state, batch = online.read_targets(state, examples, p, seed)
+    run = OnlineRun(batch, p, seed, each)
+    state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
+    chain = rounds.begin(state, run)
+    for n in range(p.n_rounds):
+        chain = rounds.start_round(chain, n)  # E[ln phi] and q(w) of the last round, lambda = 1
+        for j in range(p.n_sweeps):
+            chain = rounds.draw_topics(chain, j)  # z | lambda, pi, eq. 40 or 44: births and deaths
+            chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
+            # tables | z, eq. 41; sticks ~ Dir(tables, gamma), eq. 42 with u^t; q(pi), eq. 34 and 35
+            chain = rounds.draw_tables(chain, j)
+            # two lambda, one per side of the tube, as eq. 30
+            chain = rounds.draw_lambda(chain, j)
+        chain = rounds.update_weights(chain)  # the dual, as eq. 22; or N(P^-1 b, P^-1), as eq. 28
+    state, counts = rounds.posterior(chain)
+    state, counts = drop_small_topics(state, counts, batch.n_docs, p)
+    return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,7 +108,13 @@ class OnlineMedHDPRegressor(  # type: ignore[override]
     regressor: str = param("gibbs", choices=POSTERIORS)
     epsilon: float | None = param(None, ge=0.0)
 
-    algorithm: ClassVar[Stream] = ALGORITHM
+    algorithm: ClassVar[Stream] = Stream(
+        State,
+        Examples,
+        update,
+        move_terms=online_state.move_terms,
+        later=online_margin.later_passes,
+    )
     saved: ClassVar[tuple[Saved, ...]] = (STREAM, check_on_load(online_state.check_arrays))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
