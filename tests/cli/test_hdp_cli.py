@@ -28,3 +28,13 @@ def test_a_report_has_the_number_with_its_interval():
     assert "Large topics" in render(data)
     plain = bayou.LDA(n_topics=2, random_state=0).fit(corpus)
     assert ReportData.from_model(plain, corpus).numbers == ()
+
+
+def test_a_warning_is_one_line_without_a_place_in_the_code(process, files):
+    words = ("fit", files / "pets.jsonl", "-m", "hdp", "--set", "n_sweeps=2", "-o", "m.bayou")
+    run = process(*words)
+    _, said = run.communicate(timeout=300)
+    assert run.returncode == 0, said
+    (line,) = [line for line in said.splitlines() if "warning" in line]
+    assert line.startswith("bayou: warning: too few sweeps to compare chains")
+    assert ".py" not in said
