@@ -230,7 +230,7 @@ def test_a_second_stage_cannot_come_or_go_within_a_stream():
         ({"gamma": 0.0}, "gamma must be"),
         ({"max_topics": 0}, "max_topics must be"),
         ({"n_topics": 20, "max_topics": 10}, "max_topics must be from n_topics = 20"),
-        ({"max_topics": 70_000}, "max_topics must be from n_topics = 20"),
+        ({"max_topics": 70_000}, "max_topics must be at most 65535"),
         ({"min_tokens": -1.0}, "min_tokens must be"),
         ({"n_topics": 0}, "n_topics must be"),
         ({"classifier": "mean"}, "classifier must be one of"),

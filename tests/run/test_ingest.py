@@ -244,7 +244,7 @@ def test_recent_names():
 
 def test_one_process_at_a_time(tmp_path, docs):
     first = Journal(tmp_path / "state")
-    with pytest.raises(DataError, match="another process uses"):
+    with pytest.raises(DataError, match=r"another process \(process \d+ .*\) uses"):
         Journal(tmp_path / "state")
     first.close()
     Journal(tmp_path / "state").close()

@@ -24,12 +24,12 @@ def drawn(rng, kind):
     phi = rng.dirichlet(np.full(N_TERMS, BETA), N_LABELS)
     links = rng.dirichlet(np.full(N_LABELS, BETA_Y), N_TOPICS)
     docs, truth = [], []
-    for own in OWN if kind != "block" else [list(range(N_LABELS))] * len(OWN):
+    for own in OWN if kind in ("standard", "greedy") else [list(range(N_LABELS))] * len(OWN):
         theta = rng.dirichlet(ALPHA[own])
         if kind == "greedy":
             theta = np.full(len(own), 1 / len(own))
         z = rng.choice(own, LENGTH, p=theta)
-        if kind == "block":
+        if kind in ("block", "alternating"):
             k = rng.choice(N_TOPICS, LENGTH, p=rng.dirichlet(LINK_ALPHA))
             z = np.array([rng.choice(N_LABELS, p=links[t]) for t in k])
         terms = np.array([rng.choice(N_TERMS, p=phi[y]) for y in z])
@@ -67,10 +67,10 @@ def rank(rng, kind, seed):
     label_links.count_links(n_yk, n_k, labels, k)
     found = []
     for sweep in range(BURN + N_DRAWS * THIN):
-        if kind == "block":
+        if kind in ("block", "alternating"):
             label_links.block_sweep(
                 z, k, data.whole, chain.cells, chain.totals, (prior.beta, prior.vbeta),
-                (n_yk, n_k, LINK_ALPHA, BETA_Y), chain.kept, seed, sweep,
+                (n_yk, n_k, LINK_ALPHA, BETA_Y), chain.kept, kind == "block", seed, sweep,
             )  # fmt: skip
         else:
             part.draw(chain, data, prior, seed, sweep, False)
@@ -81,7 +81,7 @@ def rank(rng, kind, seed):
     return sum(below)
 
 
-@pytest.mark.parametrize("kind", ["standard", "greedy", "block"])
+@pytest.mark.parametrize("kind", ["standard", "greedy", "block", "alternating"])
 def test_ranks_of_the_truth_are_uniform(kind):
     rng = np.random.default_rng(12)
     ranks = [rank(rng, kind, seed) for seed in range(400)]

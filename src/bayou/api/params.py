@@ -23,7 +23,8 @@ _KEY = "constraint"
 
 # The most that a parameter may ask for if its declaration has no `le`: models come from files, too.
 LIMITS = {
-    **dict.fromkeys(("n_sweeps", "n_rounds", "n_label_rounds", "n_passes", "n_moves"), 100_000),
+    "n_sweeps": 1_000_000,  # a user may leave the end to `max_time`
+    **dict.fromkeys(("n_rounds", "n_label_rounds", "n_passes", "n_moves"), 100_000),
     **dict.fromkeys(("n_kept", "n_polish", "n_samples"), 100_000),
     **dict.fromkeys(("n_chains", "n_draws", "n_starts", "window"), 1_000),
     **dict.fromkeys(("n_topics", "max_topics", "n_free_topics", "n_spare"), checks.MAX_TOPICS),

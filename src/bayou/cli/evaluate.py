@@ -166,10 +166,10 @@ def _print_classes(rows: list[Any]) -> None:
 def _print_bins(bins: list[Any]) -> None:
     if not bins:
         return
-    typer.echo(f"\n{'probability':<11} {'predictions':>11} {'stated':>9} {'right':>9}")
+    echo(f"\n{'probability':<11} {'predictions':>11} {'stated':>9} {'right':>9}")
     for row in bins:
         span = f"{row.low:.1f} - {row.high:.1f}"
-        typer.echo(f"{span:<11} {row.n:>11,} {row.probability:>9.4f} {row.right:>9.4f}")
+        echo(f"{span:<11} {row.n:>11,} {row.probability:>9.4f} {row.right:>9.4f}")
 
 
 def _measures(model: TextModel, corpus: Any) -> dict[str, float]:

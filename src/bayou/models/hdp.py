@@ -258,7 +258,7 @@ class HDP(TopicNumber, Topics, Estimator):
         with training(self, lambda: arrays, checkpoint, checkpoint_every) as run:
             state = run.run(
                 State, lambda: init(data, p, self.seed_, run.each), step, dims=chains.dims_of(data),
-                check=lambda state: chains.check_chain(state, data),
+                check=lambda state: rounds.check_state(state, data, p),
             )  # fmt: skip
             if rounds.current_chain(state, p) == 0:
                 state = with_answer(state, data, p)

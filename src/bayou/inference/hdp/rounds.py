@@ -15,6 +15,7 @@ import numpy as np
 from bayou.inference.hdp import agreement, chains, franchise
 from bayou.inference.hdp.franchise import U8, FranchiseChain, FranchiseData, FranchisePrior
 from bayou.inference.lda.arrays import F32, F64, I64, U16, Each
+from bayou.inference.lda.resume import refuse
 
 SHORTEST = 40  # sweeps of a chain before chains are compared for the first time
 
@@ -126,6 +127,25 @@ def is_finished(state: Any, p: Any) -> bool:
         return True
     at_end = state.step in {p.n_chains * end for end in p.ends}
     return at_end and agreement.is_agreed(state.trace, state.fits, p.burn_in)
+
+
+def check_state(state: Any, data: FranchiseData, p: Any) -> None:
+    """Refuse a state of a checkpoint whose arrays contradict each other or its number of sweeps."""
+    chains.check_chain(state, data)
+    waiting = waiting_of(state)
+    if len(waiting.z) != (p.n_chains if p.n_chains > 1 else 0):
+        refuse("waiting_z", "is of another number of chains")
+    turns = [find_turn(step, p.ends, p.n_chains).chain for step in range(state.step)]
+    if state.trace[:, 0].tolist() != turns:
+        refuse("trace", "does not follow from the number of sweeps")
+    for no in {*turns} - {*turns[-1:]}:
+        ids = waiting.ids[no][waiting.ids[no] >= 0]
+        tables = np.bincount(waiting.z[no], weights=waiting.heads[no], minlength=len(ids))
+        alpha, gamma, next_id = waiting.numbers[no]
+        if len(tables) != len(ids) or (tables < 1).any():
+            refuse("waiting_z", "does not follow from the topics of its chain")
+        if min(alpha, gamma) <= 0.0 or not ids.max(initial=-1) < next_id < 2**53:
+            refuse("waiting_numbers", "holds impossible numbers")
 
 
 def other_counts(state: Any, data: FranchiseData, p: Any) -> Iterator[F32]:
