@@ -106,8 +106,8 @@ def moment_regret(
     order : int
         Number of tokens of the moment; 3 in the paper.
     norm : {"frobenius", "spectral"}
-        Spectral: the largest ``|T(x, ..., x)|`` over unit vectors x, the norm of the paper's theorems. It is at
-        most the Frobenius norm, which the lemmas use.
+        Spectral: the largest ``|T(x, ..., x)|`` over unit vectors x, the norm of the paper's theorems. It is
+        at most the Frobenius norm, which the lemmas use.
     basis : array (terms, columns), optional
         Moments are compared in these coordinates, for example after whitening. Default: terms.
     hindsight : {"leader", "truth"}
