@@ -113,7 +113,7 @@ def load(name: str, most: int) -> Parts:
 
 
 def some(corpus: Corpus, rng: Any, most: int) -> Corpus:
-    """At most so many documents with labels, at random."""
+    """At most N documents with labels, at random."""
     use = np.flatnonzero(np.diff(corpus.labels.indptr) > 0)
     return corpus[np.sort(rng.permutation(use)[: most or len(use)])]
 

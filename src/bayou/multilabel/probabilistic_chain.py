@@ -173,7 +173,7 @@ class ProbabilisticChain(Wrapper):
 
 
 def _parts(X: Matrix, n_sets: int) -> Iterator[Matrix]:
-    """Documents, as many at a time as are looked at together with so many sets."""
+    """Chunks of documents whose size depends on the number of label sets."""
     step = max(1, _ROWS // n_sets)
     for start in range(0, X.shape[0], step):
         yield X[start : start + step]

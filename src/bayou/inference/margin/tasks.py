@@ -20,7 +20,7 @@ FEWEST, HELD = (
     200,
     (40, 500),
 )  # documents before some are held out, and how many, at least and at most
-TWENTIETH, TENTH = 20, 10  # one of so many documents is held out
+TWENTIETH, TENTH = 20, 10  # one of N documents is held out
 
 
 class MarginTask(NamedTuple):
