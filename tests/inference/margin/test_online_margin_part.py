@@ -11,7 +11,12 @@ from bayou.inference.margin.examples import Examples
 from bayou.inference.margin.loss import HINGE, INSENSITIVE
 from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.kernels.margin import response
-from bayou.models import online_med_hdp, online_med_lda, online_med_lda_regressor
+from bayou.models import (
+    online_med_hdp,
+    online_med_hdp_regressor,
+    online_med_lda,
+    online_med_lda_regressor,
+)
 from bayou.run.shards import Workers
 
 N_TERMS, N_TOPICS = 12, 4
@@ -47,8 +52,10 @@ def documents(n_docs=20, n_tasks=3, seed=0, numbers=False):
 
 def update(state, examples, settings, seed, each):
     """One mini-batch by the model that has such settings."""
-    model = online_med_lda if settings.loss.classifies else online_med_lda_regressor
-    model = model if settings.growth is None else online_med_hdp
+    fixed, growing = online_med_lda, online_med_hdp
+    if not settings.loss.classifies:
+        fixed, growing = online_med_lda_regressor, online_med_hdp_regressor
+    model = fixed if settings.growth is None else growing
     return model.update(state, examples, settings, seed, each)
 
 
