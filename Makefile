@@ -79,7 +79,7 @@ bounds: $(VENV)/.dev  ## the tests of kernels and inference with every index che
 # around by design, and only plain NumPy scalars remark on it. Left out are statistics of more draws
 # than plain Python makes in reasonable time, and alias tables of float32 weights, whose sums are
 # double precision in machine code alone.
-TOO_MANY_DRAWS := neighbouring or 39.999 or gamma_moments[ or against and (0.3] or 2.5] or 20.0])
+TOO_MANY_DRAWS := neighbouring or laplace_transform or 39.999 or gamma_moments[ or against and (0.3] or 2.5] or 20.0])
 coverage: $(VENV)/.dev  ## the kernels' tests as plain Python, with line coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=src/bayou/kernels \
 		-m pytest -q -m "not slow" tests/kernels -k "not (float32 or $(TOO_MANY_DRAWS))" \
