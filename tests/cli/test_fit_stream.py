@@ -12,8 +12,8 @@ from tests.cli.test_learner import TASKS, lines, rows
 
 import bayou
 from bayou.cli import documents, training
-from bayou.cli.learner import Learner
 from bayou.cli.messages import Messages
+from bayou.cli.streams.learner import Learner
 from bayou.data.table import Columns
 
 HOW = ("-m", "online-med-lda", "-k", "4", *KEEP_ALL)

@@ -10,8 +10,8 @@ from tests.cli.test_verbs import VERBS
 from typer.testing import CliRunner
 
 from bayou.cli import app, options
-from bayou.cli.stream import StreamPlan
-from bayou.cli.track import NewTracker
+from bayou.cli.verbs.stream import StreamPlan
+from bayou.cli.verbs.track import NewTracker
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import bayou
 from bayou.cli import app
 from bayou.cli.documents import Batch
-from bayou.cli.learner import Learner
+from bayou.cli.streams.learner import Learner
 from bayou.metrics import progressive
 
 TASKS = {

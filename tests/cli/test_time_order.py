@@ -6,8 +6,9 @@ import tracemalloc
 import pytest
 
 from bayou import TopicTracker
-from bayou.cli import documents, time_order
+from bayou.cli import documents
 from bayou.cli.messages import Messages
+from bayou.cli.streams import time_order
 from bayou.data.table import Columns
 
 

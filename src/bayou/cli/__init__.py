@@ -1,4 +1,4 @@
-"""The command line, ``bayou``: one file per verb.
+"""The command line, ``bayou``. `verbs` has one file per verb, `streams` the runs that learn from streams.
 
 Results go to standard output; progress and errors go to standard error. Exit codes: 0 success, 1 error in the
 data, 2 error in the command line, 3 error in the model file, 130 interrupted.
@@ -11,22 +11,22 @@ import typer
 
 from bayou import __version__
 from bayou.cli import config
-from bayou.cli.demo import demo
-from bayou.cli.doctor import doctor
-from bayou.cli.evaluate import evaluate
-from bayou.cli.explain import explain
-from bayou.cli.fit import fit
-from bayou.cli.inspect import inspect
-from bayou.cli.labels import labels
-from bayou.cli.models import models
-from bayou.cli.predict import predict
-from bayou.cli.report import report
 from bayou.cli.shell import Shell
-from bayou.cli.stream import stream
 from bayou.cli.terminal import echo
-from bayou.cli.topics import topics
-from bayou.cli.track import track
-from bayou.cli.update import update
+from bayou.cli.verbs.demo import demo
+from bayou.cli.verbs.doctor import doctor
+from bayou.cli.verbs.evaluate import evaluate
+from bayou.cli.verbs.explain import explain
+from bayou.cli.verbs.fit import fit
+from bayou.cli.verbs.inspect import inspect
+from bayou.cli.verbs.labels import labels
+from bayou.cli.verbs.models import models
+from bayou.cli.verbs.predict import predict
+from bayou.cli.verbs.report import report
+from bayou.cli.verbs.stream import stream
+from bayou.cli.verbs.topics import topics
+from bayou.cli.verbs.track import track
+from bayou.cli.verbs.update import update
 
 __all__ = ["app"]
 

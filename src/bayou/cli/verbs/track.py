@@ -10,12 +10,12 @@ import typer
 
 from bayou.cli import alerts, builtin, documents, interrupt, model_file, options, output, settings
 from bayou.cli.columns import keep_names
-from bayou.cli.fit import check_parameters
 from bayou.cli.messages import Messages
-from bayou.cli.report import load_report, write_track
 from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.streams.track_run import TrackRun
 from bayou.cli.terminal import echo
-from bayou.cli.track_run import TrackRun
+from bayou.cli.verbs.fit import check_parameters
+from bayou.cli.verbs.report import load_report, write_track
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayou.cli import (
-    advice,
-    catalogue,
-    documents,
-    fit_stream,
-    listing,
-    options,
-    output,
-    predictions,
-    settings,
-)
+from bayou.cli import advice, catalogue, documents, listing, options, output, predictions, settings
 from bayou.cli.columns import keep_names
-from bayou.cli.learner import NO_TERMS
 from bayou.cli.messages import Messages
-from bayou.cli.report import load_report, write_report
 from bayou.cli.shell import session_of
+from bayou.cli.streams import fit_stream
+from bayou.cli.streams.learner import NO_TERMS
 from bayou.cli.terminal import echo
 from bayou.cli.training import Job, checkpoint_for, train
+from bayou.cli.verbs.report import load_report, write_report
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:

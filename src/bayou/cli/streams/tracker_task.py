@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayou.cli.alerts import count_late, require_dates
-from bayou.cli.predict import predict_rows
-from bayou.cli.stream_task import count_unknown, live_topics, read_id
+from bayou.cli.streams.stream_task import count_unknown, live_topics, read_id
+from bayou.cli.verbs.predict import predict_rows
 from bayou.data.corpus import Corpus
 from bayou.data.counting import count_tokens
 from bayou.data.errors import DataError

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bayou.cli import documents, model_file, options, output, predictions, progressive
+from bayou.cli import documents, model_file, options, output, predictions
 from bayou.cli.columns import names_in
-from bayou.cli.learner import Learner
 from bayou.cli.messages import Messages
+from bayou.cli.streams import progressive
+from bayou.cli.streams.learner import Learner
 from bayou.cli.terminal import echo
 
 if TYPE_CHECKING:

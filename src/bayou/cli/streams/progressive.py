@@ -11,8 +11,8 @@ import typer
 
 from bayou.cli import documents, output, predictions
 from bayou.cli.catalogue import name_of
-from bayou.cli.learner import Learner, check_labelled
 from bayou.cli.messages import Messages
+from bayou.cli.streams.learner import Learner, check_labelled
 from bayou.cli.terminal import echo
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bayou.cli import alerts, columns, model_file
-from bayou.cli.learner import Learner
 from bayou.cli.messages import Messages
 from bayou.cli.shell import as_flags
-from bayou.cli.stream_report import Reporter
+from bayou.cli.streams.learner import Learner
+from bayou.cli.streams.stream_report import Reporter
 from bayou.data.errors import DataError, ModelFileError, several
 
 if TYPE_CHECKING:
-    from bayou.cli.stream import StreamPlan
-    from bayou.cli.stream_task import StreamTask
-    from bayou.cli.tracker_task import TrackerTask
+    from bayou.cli.streams.stream_task import StreamTask
+    from bayou.cli.streams.tracker_task import TrackerTask
+    from bayou.cli.verbs.stream import StreamPlan
     from bayou.data.streams.addresses import SourceSettings
     from bayou.data.vocabulary_growth import Growth
     from bayou.run.hooks import Hook
@@ -229,8 +229,8 @@ def _task(
     messages: Messages,
 ) -> StreamTask | TrackerTask:
     """The task of a stream: for a tracker, which needs dates, or for any other model."""
-    from bayou.cli.stream_task import StreamTask
-    from bayou.cli.tracker_task import TrackerTask
+    from bayou.cli.streams.stream_task import StreamTask
+    from bayou.cli.streams.tracker_task import TrackerTask
 
     input, top = plan.input, plan.outputs.top or None
     found = learner.columns(input.text, input.label, input.target)._replace(id=input.id)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayou.cli import predictions
-from bayou.cli.predict import predict_rows
+from bayou.cli.verbs.predict import predict_rows
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.records import LocatedRecord
 from bayou.data.text import TokenizedTexts
@@ -19,7 +19,7 @@ from bayou.run.ingest import IngestWork
 
 if TYPE_CHECKING:
     from bayou.cli.columns import FieldNames
-    from bayou.cli.learner import Learner
+    from bayou.cli.streams.learner import Learner
     from bayou.text_model import TextModel
 
 _LARGEST_TARGET = 1e30  # models refuse larger ones

@@ -13,9 +13,9 @@ import typer
 
 from bayou.cli import advice, documents, listing
 from bayou.cli.catalogue import name_of
-from bayou.cli.learner import Learner, label_names
 from bayou.cli.messages import Messages
 from bayou.cli.shell import INTERRUPTED
+from bayou.cli.streams.learner import Learner, label_names
 from bayou.cli.terminal import echo
 from bayou.data.lines import STDIN
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayou.cli import documents, listing, model_file, options, output
-from bayou.cli.learner import Learner, check_labelled
 from bayou.cli.messages import Messages
 from bayou.cli.shell import INTERRUPTED, session_of
+from bayou.cli.streams.learner import Learner, check_labelled
 from bayou.cli.terminal import echo
 from bayou.cli.training import checkpoint_path, resume_command
 from bayou.data.errors import ModelFileError

@@ -127,7 +127,7 @@ class TrackRun:
         return doubts(model.slices_, names, by, model.n_topics, mend, self._is_continued)
 
     def _batches(self, source: documents.Source) -> Iterator[documents.Batch]:
-        from bayou.cli import time_order
+        from bayou.cli.streams import time_order
 
         with alerts.require_dates(isinstance(self.model.slice_by, str)):
             yield from time_order.batches(source, _BATCH, self.model, self._messages)

@@ -160,7 +160,7 @@ def stream(plan: StreamPlan) -> None:
 
     Example: bayou stream news.bayou mail.jsonl -f -o predictions.jsonl
     """
-    from bayou.cli.stream_run import run
+    from bayou.cli.streams.stream_run import run
 
     messages = plan.run.messages()
     _check_places(plan)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayou.cli import documents, model_file, options, output
-from bayou.cli.learner import is_tracker
 from bayou.cli.messages import Messages
+from bayou.cli.streams.learner import is_tracker
 from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
