@@ -113,7 +113,7 @@ def test_errors_and_paths(invoke, tmp_path):
 
 def test_commands_print_through_one_function():
     folder = Path(__file__).parents[2] / "src/bayou/cli"
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         if path.name not in ("terminal.py", "shell.py"):
             assert "typer.echo" not in path.read_text(), path.name
 
