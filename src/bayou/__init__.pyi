@@ -38,7 +38,7 @@ from bayou.models.online_labeled_hdp import OnlineLabeledHDP as OnlineLabeledHDP
 from bayou.models.online_labeled_lda import OnlineLabeledLDA as OnlineLabeledLDA
 from bayou.models.online_lda import OnlineLDA as OnlineLDA
 from bayou.models.online_med_hdp import OnlineMedHDPClassifier as OnlineMedHDPClassifier
-from bayou.models.online_med_hdp_regressor import OnlineMedHDPRegressor as OnlineMedHDPRegressor
+from bayou.models.online_med_hdp import OnlineMedHDPRegressor as OnlineMedHDPRegressor
 from bayou.models.online_med_lda import OnlineMedLDAClassifier as OnlineMedLDAClassifier
 from bayou.models.online_med_lda_regressor import OnlineMedLDARegressor as OnlineMedLDARegressor
 from bayou.models.spectral_lda import SpectralLDA as SpectralLDA

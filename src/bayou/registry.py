@@ -129,7 +129,7 @@ MODELS: dict[str, ModelEntry] = {
         "bayou.models.online_med_hdp", "margin", "classes", True, "med_hdp", "Shi17",
         "Max-margin topic model for classes or labels from mini-batches that learns the number of topics."),
     "OnlineMedHDPRegressor": ModelEntry(
-        "bayou.models.online_med_hdp_regressor", "margin", "numbers", True, "med_hdp", "Shi17",
+        "bayou.models.online_med_hdp", "margin", "numbers", True, "med_hdp", "Shi17",
         "Max-margin topic model for numbers from mini-batches that learns the number of topics."),
     "LabeledLDA": ModelEntry(
         "bayou.models.labeled_lda", "labels", "labels", False, "labeled_lda", "Ramage09",

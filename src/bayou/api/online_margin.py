@@ -56,8 +56,25 @@ class OnlineMarginParameters:
     token_order: str = param("random", choices=TOKEN_ORDERS)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrowingMarginParameters:
+    """Parameters of models that learn the number of topics; they replace `OnlineMarginParameters`."""
+
+    n_topics: int | None = param(None, ge=1)
+    alpha: float | None = param(None, gt=0.0)
+    gamma: float | None = param(None, ge=1e-6, le=1e6)
+    max_topics: int = param(400, ge=1)
+    min_tokens: float = param(20.0, ge=0.0)
+    weight_level: bool = True
+
+
 class OnlineMargin(StreamingBase):
     """Topics and features from the current state. Comes first among the bases of a model."""
+
+    def check_params(self) -> None:
+        """Refuse parameters whose values are not allowed."""
+        super().check_params()
+        self.resolve()
 
     @property
     def posterior_(self) -> Posterior:

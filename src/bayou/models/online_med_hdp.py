@@ -24,8 +24,14 @@ from typing import Any, ClassVar, Self
 from bayou.api import online_margin, stream_classes
 from bayou.api.classifier import Classifier
 from bayou.api.estimator import Estimator, Saved
-from bayou.api.online_margin import POSTERIORS, OnlineMargin, OnlineMarginParameters
+from bayou.api.online_margin import (
+    POSTERIORS,
+    GrowingMarginParameters,
+    OnlineMargin,
+    OnlineMarginParameters,
+)
 from bayou.api.params import param
+from bayou.api.regressor import Regressor
 from bayou.api.stream_classes import CLASSES, check_on_load
 from bayou.api.streaming import STREAM, Stream, Streaming
 from bayou.api.topic_course import GrowingTopics
@@ -34,13 +40,14 @@ from bayou.data.checks import one_of
 from bayou.inference.lda.arrays import Each
 from bayou.inference.margin import online, online_response, online_settings, online_state, rounds
 from bayou.inference.margin.examples import Examples
-from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, loss_by_name
+from bayou.inference.margin.loss import CLASSIFICATION_LOSSES, INSENSITIVE, loss_by_name
 from bayou.inference.margin.online_settings import OnlineDefaults, OnlineTask
 from bayou.inference.margin.online_state import OnlineMarginSettings as Settings
 from bayou.inference.margin.online_state import OnlineMarginState as State
 from bayou.inference.margin.online_weights import OnlineRun
 from bayou.inference.margin.stream_growth import drop_small_topics
 from bayou.results.response import Response
+from bayou.run.shards import Workers
 
 _CLASSES = {
     "gibbs": OnlineDefaults(5.0, 1.0, 164.0, 20.0, batch_size=16, n_rounds=1, n_sweeps=2),
@@ -54,6 +61,11 @@ _LABELS = {  # for several labels per document
     "logistic": _CLASSES["logistic"]._replace(alpha=10.0, batch_size=64),
     "averaging": _CLASSES["averaging"]._replace(alpha=10.0),
 }
+_NUMBERS = {
+    "gibbs": OnlineDefaults(5.0, 164.0, 1e-3, 4e-3, batch_size=64, n_rounds=1, n_sweeps=2),
+    "floor": OnlineDefaults(5.0, 164.0, 1e-3, 4e-5, batch_size=64, n_rounds=1, n_sweeps=2),
+    "averaging": OnlineDefaults(5.0, 1000.0, 0.5, 4e-5, batch_size=8, n_rounds=2, n_sweeps=2),
+}
 
 
 def update(state: State, examples: Examples, p: Settings, seed: int, each: Each) -> State:
@@ -63,7 +75,7 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     tables, sticks, lambda) q(phi) q(w).
     """
     state = online.fade(state, p.decay**examples.n_docs, p, each)  # q_t^r q_0^(1 - r) replaces q_t
-    state, batch = online.read_labels(state, examples, p, seed)
+    state, batch = online.read_batch(state, examples, p, seed)
     run = OnlineRun(batch, p, seed, each)
     state = online.score_batch(state, examples, run)  # as new documents; the second stage learns
     chain = rounds.begin(state, run)
@@ -74,7 +86,7 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
             chain = rounds.add_sweep(chain, j)  # counts and zbar after the burn-in
             # tables | z, eq. 41; sticks ~ Dir(tables, gamma), eq. 42 with u^t; q(pi), eq. 34 and 35
             chain = rounds.draw_tables(chain, j)
-            # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30
+            # 1 / lambda ~ IG(1 / (c sqrt(E gap^2)), 1), eq. 30; for numbers one per side of the tube
             chain = rounds.draw_lambda(chain, j)
         chain = rounds.update_weights(chain)  # the dual, eq. 21 and 22; or N(P^-1 b, P^-1), eq. 28
     state, counts = rounds.posterior(chain)
@@ -82,10 +94,16 @@ def update(state: State, examples: Examples, p: Settings, seed: int, each: Each)
     return online.add_counts(state, batch, counts)  # q(phi_k) = Dir(Delta_k + counts_k), eq. 19
 
 
+_ALGORITHM = Stream(
+    State, Examples, update, move_terms=online_state.move_terms, later=online_margin.later_passes
+)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineMedHDPClassifier(  # type: ignore[override]
-    OnlineMargin, Classifier, GrowingTopics, Streaming, Topics, OnlineMarginParameters, Estimator
-):
+class OnlineMedHDPClassifier(  # type: ignore[override, misc]
+    OnlineMargin, Classifier, GrowingTopics, Streaming, Topics,
+    GrowingMarginParameters, OnlineMarginParameters, Estimator,
+):  # fmt: skip
     """Max-margin topic model for classes or labels from a stream that learns the number of its topics.
 
     Parameters
@@ -147,24 +165,12 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     True
     """
 
-    n_topics: int | None = param(None, ge=1)
-    alpha: float | None = param(None, gt=0.0)
-    gamma: float | None = param(None, ge=1e-6, le=1e6)
-    max_topics: int = param(400, ge=1)
-    min_tokens: float = param(20.0, ge=0.0)
-    weight_level: bool = True
     classifier: str | None = param(None, choices=POSTERIORS)
     loss: str = param("hinge", choices=CLASSIFICATION_LOSSES)
     margin: float | None = param(None, gt=0.0)
     positive_cost: float | None = param(None, gt=0.0)
 
-    algorithm: ClassVar[Stream] = Stream(
-        State,
-        Examples,
-        update,
-        move_terms=online_state.move_terms,
-        later=online_margin.later_passes,
-    )
+    algorithm: ClassVar[Stream] = _ALGORITHM
     saved: ClassVar[tuple[Saved, ...]] = (STREAM, CLASSES, check_on_load(online_state.check_arrays))
 
     @classmethod
@@ -195,11 +201,6 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
         online_margin.stream_labels(self, X, y, classes, sample_weight)
         return self
 
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        self.resolve()
-
     def resolve(self) -> Settings:
         """The parameters of one run."""
         several = bool(getattr(self, "multi_label_", False))
@@ -228,3 +229,72 @@ class OnlineMedHDPClassifier(  # type: ignore[override]
     def _rule(self) -> Response:
         kind = stream_classes.kind_of(self)
         return online_response.class_rule(self._current(), self.resolve(), kind, self._classes)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineMedHDPRegressor(  # type: ignore[override, misc]
+    OnlineMargin, Regressor, GrowingTopics, Streaming, Topics,
+    GrowingMarginParameters, OnlineMarginParameters, Estimator,
+):  # fmt: skip
+    """Max-margin topic model for numbers from a stream that learns the number of its topics.
+
+    Parameters
+    ----------
+    regressor : {"gibbs", "averaging"}
+        The posterior of the weights, as ``classifier`` of `OnlineMedHDPClassifier`.
+    n_topics : int or None
+        Number of topics at the start. Default: 10.
+    alpha, gamma : float or None
+        As in `OnlineMedHDPClassifier`. Default: 5 and 1, for both posteriors.
+    max_topics, min_tokens, weight_level
+        As in `OnlineMedHDPClassifier`.
+    refit : bool or None
+        Whether predictions use weights of a second stage, as in `OnlineMedLDARegressor`. Default: True.
+    cost, epsilon, variance, weight_floor, prediction, token_order, batch_size, beta, tf, idf, n_passes
+        As in `OnlineMedLDARegressor`.
+    n_rounds, n_sweeps, burn_in, ghost_factor, decay
+        As in `OnlineMedHDPClassifier`.
+    max_time, random_state, n_threads, progress, callbacks
+        As in `OnlineMedHDPClassifier`.
+
+    Examples
+    --------
+    >>> from bayou import OnlineMedHDPRegressor
+    >>> from bayou.data.synthetic import sample_med_lda
+    >>> corpus, truth = sample_med_lda(300, n_topics=4, n_terms=60, n_classes=0, seed=1)
+    >>> model = OnlineMedHDPRegressor(n_topics=4, random_state=0).fit(corpus)
+    >>> model.score(corpus) > 0.3
+    True
+    """
+
+    regressor: str = param("gibbs", choices=POSTERIORS)
+    epsilon: float | None = param(None, ge=0.0)
+
+    algorithm: ClassVar[Stream] = _ALGORITHM
+    saved: ClassVar[tuple[Saved, ...]] = (STREAM, check_on_load(online_state.check_arrays))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents in `n_passes` passes; arguments as in `OnlineMedLDARegressor.fit`."""
+        online_margin.fit_targets(self, X, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more documents, in the order given; X, y and sample_weight as in `fit`."""
+        online_margin.stream_targets(self, X, y, sample_weight)
+        return self
+
+    def resolve(self) -> Settings:
+        """The parameters of one run."""
+        defaults = online_settings.select_defaults(_NUMBERS, self.regressor, self.weight_floor)
+        defaults = defaults._replace(n_topics=min(10, self.max_topics))
+        refit = online_settings.resolve_refit(self, True)
+        task = OnlineTask("regressor", self.regressor, INSENSITIVE, self.epsilon, refit)
+        growth = online_settings.resolve_growth(self, defaults)
+        begun = len(self.state_.topic) if hasattr(self, "state_") else None
+        return online_settings.resolve(self, task, defaults, begun)._replace(growth=growth)
+
+    @property
+    def response_(self) -> Response:  # type: ignore[override]
+        """Weights as they are now, and the errors of predictions before documents were learned."""
+        with Workers(1) as workers:
+            return online_response.target_response(self._current(), self.resolve(), workers.each)

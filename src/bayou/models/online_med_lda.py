@@ -247,11 +247,6 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
         online_margin.stream_labels(self, X, y, classes, sample_weight)
         return self
 
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        self.resolve()
-
     def resolve(self) -> Settings:
         """The parameters of one run."""
         several = bool(getattr(self, "multi_label_", False))

@@ -144,11 +144,6 @@ class OnlineMedLDARegressor(  # type: ignore[override]
         online_margin.stream_targets(self, X, y, sample_weight)
         return self
 
-    def check_params(self) -> None:
-        """Refuse parameters whose values are not allowed."""
-        super().check_params()
-        self.resolve()
-
     def resolve(self) -> Settings:
         """The parameters of one run."""
         refit = online_settings.resolve_refit(self, True)

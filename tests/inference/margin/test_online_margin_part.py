@@ -13,7 +13,6 @@ from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.kernels.margin import response
 from bayou.models import (
     online_med_hdp,
-    online_med_hdp_regressor,
     online_med_lda,
     online_med_lda_regressor,
 )
@@ -54,7 +53,7 @@ def update(state, examples, settings, seed, each):
     """One mini-batch by the model that has such settings."""
     fixed, growing = online_med_lda, online_med_hdp
     if not settings.loss.classifies:
-        fixed, growing = online_med_lda_regressor, online_med_hdp_regressor
+        fixed = online_med_lda_regressor
     model = fixed if settings.growth is None else growing
     return model.update(state, examples, settings, seed, each)
 

@@ -61,6 +61,13 @@ def fade(
     )  # fmt: skip
 
 
+def read_batch(
+    state: OnlineMarginState, examples: Examples, p: OnlineMarginSettings, seed: int
+) -> tuple[OnlineMarginState, MarginBatch]:
+    """The mini-batch with labels or targets, whichever the loss is of."""
+    return (read_labels if p.loss.classifies else read_targets)(state, examples, p, seed)
+
+
 def read_labels(
     state: OnlineMarginState, examples: Examples, p: OnlineMarginSettings, seed: int
 ) -> tuple[OnlineMarginState, MarginBatch]:
