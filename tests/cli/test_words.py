@@ -58,3 +58,22 @@ def test_both_verbs_have_the_shared_options():
     shared = flags_of(WordOptions).items()
     assert shared <= flags_of(Words).items()
     assert shared <= flags_of(NewTracker).items()
+
+
+def test_fit_prints_the_common_words_that_it_drops(invoke, tmp_path):
+    # wolf: 7 of 10 documents, in bursts; bear: 7 of 10 documents, once each
+    texts = ["wolf wolf wolf wolf bear pear"] * 7 + ["plum pear"] * 3
+    (tmp_path / "t.csv").write_text("text\n" + "\n".join(texts))
+    done = invoke("fit", "t.csv", "-k", "2", "-o", "m.bayou")
+    told = "Dropped 3 words in more than 50% of the documents: wolf, "
+    assert told in done.stderr
+    assert "--max-df 1.0 keeps them" in done.stderr
+    kept = invoke("fit", "t.csv", "-k", "2", "--max-df", "1.0", "-o", "n.bayou")
+    assert "Dropped" not in kept.stderr
+
+
+def test_a_streaming_model_prints_them_too(invoke, tmp_path):
+    texts = ["wolf wolf wolf wolf bear pear"] * 7 + ["plum pear"] * 3
+    lines = "\n".join(json.dumps({"text": text}) for text in texts)
+    done = invoke("fit", "-", "-m", "online-lda", "-k", "2", "-o", "m.bayou", input=lines)
+    assert "Dropped 3 words in more than 50% of the documents: wolf, " in done.stderr

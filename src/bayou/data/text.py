@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.backtracking import explain_exponential
-from bayou.data.counting import check_limits, count_tokens
+from bayou.data.counting import (
+    CommonTerms,
+    Counted,
+    check_limits,
+    choose_terms,
+    count_tokens,
+)
 from bayou.data.counts import CSR, is_frame
 from bayou.data.english import ENGLISH_LISTS
 from bayou.data.errors import DataError
@@ -205,6 +211,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         The terms, in alphabetical order unless `vocabulary` was given.
     stop_words_ : frozenset of str or None
         The words that `stop_words` resolved to.
+    common_terms_ : CommonTerms
+        How many terms `max_df` dropped, and at most 1,000 of them, the most informative first. Not
+        part of model files.
 
     Examples
     --------
@@ -234,14 +243,20 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         """Choose the vocabulary from texts and count its terms, in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
         self.stop_words_ = as_stop_words(self.stop_words)
-        counts, self.vocabulary_ = count_tokens(
-            self.tokens(X),
-            vocabulary=as_vocabulary(self.vocabulary),
-            min_df=self.min_df,
-            max_df=self.max_df,
-            max_features=self.max_features,
-        )
-        return counts
+        given = as_vocabulary(self.vocabulary)
+        if given is None:
+            found = choose_terms(self.tokens(X), self.min_df, self.max_df, self.max_features)
+        else:
+            counts, terms = count_tokens(
+                self.tokens(X),
+                vocabulary=given,
+                min_df=self.min_df,
+                max_df=self.max_df,
+                max_features=self.max_features,
+            )
+            found = Counted(counts, terms, CommonTerms())
+        self.vocabulary_, self.common_terms_ = found.vocabulary, found.common
+        return found.counts
 
     def transform(self, X: Iterable[str]) -> CSR:
         """Count the terms of the vocabulary in texts; other terms are ignored."""

@@ -160,6 +160,7 @@ def _fit_corpus(
     if not corpus.n_terms:
         raise DataError(f"no term is left; documents: {corpus.n_docs}; {NO_TERMS}")
     advice.on_documents(corpus, job.messages)
+    advice.on_words(model.vectorizer, job.messages)
     if predictions.is_supervised(model.estimator):
         advice.on_labels(corpus.label_names, source.label_separator, job.messages)
     if dry_run:
