@@ -41,7 +41,7 @@ def on_words(vectorizer: Vectorizer, messages: Messages) -> None:
         most = f"{limit:.0%} of the" if isinstance(limit, float) else f"{limit:,}"
         shown = ", ".join(first[:_COMMON]) + (", ..." if n_terms > _COMMON else "")
         messages.info(
-            f"Dropped {several(n_terms, 'word')} in more than {most} documents: {shown}. "
+            f"Dropped {several(n_terms, 'word')} in more than {most} documents: {shown}; "
             "--max-df 1.0 keeps them"
         )
 
