@@ -263,6 +263,20 @@ class Vectorizer(TransformerMixin, BaseEstimator):
                 token_pattern=self.token_pattern,
             )
 
+    def token_places(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Each token of a text in Unicode form C with its beginning and end; stop words are left out.
+
+        Tokens are those of `tokens` for n-grams of one token. A letter whose lower case is longer may
+        differ.
+        """
+        stop_words, least = self._stop_words() or frozenset(), max(self.min_length, 1)
+        lower = text.lower() if self.lowercase else text
+        searched = lower if len(lower) == len(text) else text
+        for match in _compile_pattern(self.token_pattern).finditer(searched):
+            token = normalize(match.group().lower() if self.lowercase else match.group())
+            if least <= len(token) <= MAX_TOKEN and token not in stop_words:
+                yield token, match.start(), match.end()
+
     def _stop_words(self) -> frozenset[str] | None:
         """The words resolved by `fit`: a fitted vectoriser does not need the package with the lists."""
         if hasattr(self, "stop_words_"):
