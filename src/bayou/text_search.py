@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayou.data.errors import DataError
 from bayou.data.passages import WIDTH, Passage, best_passage
-from bayou.data.text import as_texts
+from bayou.data.text import TokenizedTexts, as_texts
 from bayou.results.explanation import Explanation, LabelExplanation, MarginExplanation
 
 TOPIC, LABEL, LIKE = "topic", "label", "like"
@@ -87,13 +87,29 @@ def score_texts(model: Any, texts: Sequence[str], query: Query) -> NDArray[np.fl
 def find_passages(
     model: Any, texts: Sequence[str], query: Query, width: int = WIDTH
 ) -> list[Passage]:
-    """The passage of each text whose words contribute most to its score."""
+    """The passage of each text whose words contribute most to its score.
+
+    Nearly all words of a document with one topic contribute alike, also those that occur everywhere. So the
+    contribution of a word is multiplied by the score that the word has alone.
+    """
+    explanations = model.explain(texts)
+    terms = sorted({term for found in explanations for term in found.terms})
+    alone = dict(zip(terms, _scores_alone(model, terms, query), strict=True))
     out = []
-    for text, found in zip(texts, model.explain(texts), strict=True):
+    for text, found in zip(texts, explanations, strict=True):
         parts = _score_parts(found, query) / np.maximum(found.counts, 1e-300)
-        weights = dict(zip(found.terms, parts.tolist(), strict=True))
+        pairs = zip(found.terms, parts.tolist(), strict=True)
+        weights = {term: part * alone[term] for term, part in pairs}
         out.append(best_passage(text, weights, model.vectorizer_, width))
     return out
+
+
+def _scores_alone(model: Any, terms: Sequence[str], query: Query) -> list[float]:
+    """The score of each term as a document of its own."""
+    if not terms:
+        return []
+    scores = score_texts(model, TokenizedTexts([term] for term in terms), query)
+    return [max(score, 0.0) for score in scores.tolist()]
 
 
 def _score_parts(found: Any, query: Query) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bayou.data.text import Vectorizer
 
 WIDTH = 240  # characters
+_MOST = 6  # different terms that are marked
 
 
 class Occurrence(NamedTuple):
@@ -19,14 +20,15 @@ class Occurrence(NamedTuple):
     start: int
     end: int
     weight: float
+    term: str = ""
 
 
 class Passage(NamedTuple):
     """A part of a text.
 
     ``text`` is the part on one line; ``start`` and ``end`` are its place in the text in Unicode form C.
-    ``marks`` are the places in ``text`` of the terms with a positive contribution. ``weight`` is the sum of
-    the contributions of its terms.
+    ``marks`` are the places in ``text`` of its terms with the largest positive weights, at most six different
+    ones. ``weight`` is the sum of the weights of its terms.
     """
 
     text: str
@@ -75,7 +77,7 @@ def occurrences(
     for i, (_, start, _) in enumerate(tokens):
         for n in range(low, min(high, len(tokens) - i) + 1):
             term = " ".join(token for token, _, _ in tokens[i : i + n])
-            yield Occurrence(start, tokens[i + n - 1][2], weights.get(term, 0.0))
+            yield Occurrence(start, tokens[i + n - 1][2], weights.get(term, 0.0), term)
 
 
 def _heaviest(found: Sequence[Occurrence], width: int) -> tuple[int, int]:
@@ -124,7 +126,9 @@ def _cut(text: str, start: int, end: int, found: Sequence[Occurrence]) -> Passag
         else:
             place[i] = len(out)
             out.append(text[i])
-    marks = [(place[o.start], place[o.end - 1] + 1) for o in found if o.weight > 0]
+    weights = {o.term: o.weight for o in found if o.weight > 0}
+    best = sorted(weights, key=lambda term: (-weights[term], term))[:_MOST]
+    marks = [(place[o.start], place[o.end - 1] + 1) for o in found if o.term in best]
     return Passage("".join(out).rstrip(), start, end, _join(marks), sum(o.weight for o in found))
 
 

@@ -56,7 +56,7 @@ def find(
     """Find the documents of a topic, of a label, or like a text.
 
     Prints the best documents first: id, score, and the passage whose words
-    contribute most to the score, with these words in brackets. Give one of
+    contribute most to the score, the strongest words in brackets. Give one of
     --topic, --label and --like. With -o, rows have the columns id, score and
     passage. Documents without known words are never found.
 
