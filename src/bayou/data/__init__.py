@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         DataError,
         DoubtWarning,
         FractionalCountsWarning,
+        LongTokensWarning,
         MissingTargetsWarning,
         ModelFileError,
     )
@@ -26,6 +27,7 @@ _MODULE_OF = {  # the imports above again, for lazy loading
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "DoubtWarning": "bayou.data.errors",
+    "LongTokensWarning": "bayou.data.errors",
     "ENGLISH_STOP_WORDS": "bayou.data.text",
     "FractionalCountsWarning": "bayou.data.errors",
     "Growth": "bayou.data.vocabulary_growth",
@@ -68,6 +70,7 @@ __all__ = [
     "DoubtWarning",
     "FractionalCountsWarning",
     "Growth",
+    "LongTokensWarning",
     "MissingTargetsWarning",
     "ModelFileError",
     "Truth",
