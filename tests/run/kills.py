@@ -5,7 +5,7 @@
     python -m tests.run.kills FOLDER --kind redis --kills 20    another source and sink, see kill_kinds
     python -m tests.run.kills FOLDER --thousand                 1,000 kills over all kinds
 
-Prints per kind how many documents were lost or counted twice and whether all files are the same, byte for byte.
+Prints per kind how many documents were lost or counted twice, and whether all files are the same bytes.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
