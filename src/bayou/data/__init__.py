@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         DataError,
         DoubtWarning,
         FractionalCountsWarning,
+        LongTokensWarning,
         MissingTargetsWarning,
         ModelFileError,
     )
@@ -29,6 +30,7 @@ _MODULE_OF = {  # the imports above again, for lazy loading
     "DoubtWarning": "bayou.data.errors",
     "ENGLISH_LONG_STOP_WORDS": "bayou.data.english",
     "ENGLISH_STOP_WORDS": "bayou.data.english",
+    "LongTokensWarning": "bayou.data.errors",
     "FractionalCountsWarning": "bayou.data.errors",
     "Growth": "bayou.data.vocabulary_growth",
     "MissingTargetsWarning": "bayou.data.errors",
@@ -71,6 +73,7 @@ __all__ = [
     "DoubtWarning",
     "FractionalCountsWarning",
     "Growth",
+    "LongTokensWarning",
     "MissingTargetsWarning",
     "ModelFileError",
     "Truth",

@@ -1,6 +1,7 @@
 """Tokens of texts, and counts of their terms."""
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +22,7 @@ from bayou.data.counting import (
 )
 from bayou.data.counts import CSR, is_frame
 from bayou.data.english import ENGLISH_LISTS
-from bayou.data.errors import DataError
+from bayou.data.errors import DataError, LongTokensWarning
 from bayou.data.stop_words import file_words, is_file, language_words, split_names
 from bayou.data.token_pattern import TOKEN_PATTERN
 from bayou.data.untrusted import normalize
@@ -65,7 +66,8 @@ def tokenize(
     lowercase : bool
         Convert the text to lower case first.
     min_length : int
-        Drop tokens of fewer characters. Tokens of more than 1,000 characters are always dropped.
+        Drop tokens of fewer characters. Tokens of more than 1,000 characters are always dropped, with a
+        `LongTokensWarning`.
     ngrams : pair of int
         Minimum and maximum length of n-grams, at most 10. Tokens are joined by a space. N-grams are
         formed after stop words are removed.
@@ -81,25 +83,47 @@ def tokenize(
     """
     if not isinstance(text, str):
         raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
+    tokens, n_long = _split(text, lowercase, min_length, ngrams, stop_words, token_pattern)
+    if n_long:
+        _warn_long_tokens(n_long)
+    return tokens
+
+
+def _split(
+    text: str, lowercase: bool, min_length: int, ngrams: tuple[int, int],
+    stop_words: frozenset[str] | None, token_pattern: str,
+) -> tuple[list[str], int]:  # fmt: skip
+    """The tokens of a text, and the number of those that were dropped because they are too long."""
     if not isinstance(min_length, int):
         raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
     text = normalize(text.lower() if lowercase else text)
     pattern, least = _compile_pattern(token_pattern), max(min_length, 1)
     if pattern.groups:
-        tokens = [match.group() for match in pattern.finditer(text)]
+        found = [match.group() for match in pattern.finditer(text)]
     else:
-        tokens = pattern.findall(text)
-    tokens = [token for token in tokens if least <= len(token) <= MAX_TOKEN]
+        found = pattern.findall(text)
+    tokens = [token for token in found if least <= len(token) <= MAX_TOKEN]
+    n_long = sum(len(token) > MAX_TOKEN for token in found) if len(text) > MAX_TOKEN else 0
     if stop_words:
         tokens = [token for token in tokens if token not in stop_words]
     if (low, high) == (1, 1):
-        return tokens
-    return [
+        return tokens, n_long
+    grams = [
         " ".join(tokens[i : i + n])
         for n in range(low, high + 1)
         for i in range(len(tokens) - n + 1)
     ]
+    return grams, n_long
+
+
+def _warn_long_tokens(n: int) -> None:
+    were = "token was" if n == 1 else "tokens were"
+    warnings.warn(
+        f"{n:,} {were} dropped: longer than {MAX_TOKEN:,} characters, so probably data and not a word",
+        LongTokensWarning,
+        stacklevel=3,
+    )
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
@@ -273,18 +297,31 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         if isinstance(X, TokenizedTexts):
             yield from X
             return
-        texts, stop_words = as_texts(X), self._stop_words()
+        texts, stop_words, n_long = as_texts(X), self._stop_words(), 0
         for d, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"document {d}: expected text, got {type(text).__name__}")
-            yield tokenize(
-                text,
-                lowercase=self.lowercase,
-                min_length=self.min_length,
-                ngrams=self.ngrams,
-                stop_words=stop_words,
-                token_pattern=self.token_pattern,
+            found, n = _split(
+                text, self.lowercase, self.min_length, self.ngrams, stop_words, self.token_pattern
             )
+            n_long += n
+            yield found
+        if n_long:
+            _warn_long_tokens(n_long)
+
+    def token_places(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Each token of a text in Unicode form C with its beginning and end; stop words are left out.
+
+        Tokens are those of `tokens` for n-grams of one token. A letter whose lower case is longer may
+        differ.
+        """
+        stop_words, least = self._stop_words() or frozenset(), max(self.min_length, 1)
+        lower = text.lower() if self.lowercase else text
+        searched = lower if len(lower) == len(text) else text
+        for match in _compile_pattern(self.token_pattern).finditer(searched):
+            token = normalize(match.group().lower() if self.lowercase else match.group())
+            if least <= len(token) <= MAX_TOKEN and token not in stop_words:
+                yield token, match.start(), match.end()
 
     def _stop_words(self) -> frozenset[str] | None:
         """The words resolved by `fit`: a fitted vectoriser does not need the package with the lists."""
