@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bayou.data.errors import DataError
 from bayou.data.passages import WIDTH, Passage, best_passage
-from bayou.data.text import TokenizedTexts, as_texts
+from bayou.data.text import TokenizedTexts
+from bayou.data.text_input import as_texts
 from bayou.results.explanation import Explanation, LabelExplanation, MarginExplanation
 
 TOPIC, LABEL, LIKE = "topic", "label", "like"

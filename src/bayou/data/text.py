@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,10 +20,11 @@ from bayou.data.counting import (
     choose_terms,
     count_tokens,
 )
-from bayou.data.counts import CSR, is_frame
+from bayou.data.counts import CSR
 from bayou.data.english import ENGLISH_LISTS
 from bayou.data.errors import DataError, LongTokensWarning
 from bayou.data.stop_words import file_words, is_file, language_words, split_names
+from bayou.data.text_input import as_texts
 from bayou.data.token_pattern import TOKEN_PATTERN
 from bayou.data.untrusted import normalize
 from bayou.data.vocabulary import as_vocabulary
@@ -173,38 +174,6 @@ def _words_of_name(name: str) -> frozenset[str]:
     return found_words
 
 
-def as_texts(X: Any) -> Iterable[Any]:
-    """An iterable of texts from any container; of a table its only column.
-
-    Examples
-    --------
-    >>> list(as_texts(np.array([["one text"], ["another"]], dtype=object)))
-    ['one text', 'another']
-    """
-    what = type(X).__name__
-    if is_frame(X):
-        names = list(X.columns)
-        if len(names) == 1:
-            return X[names[0]]  # type: ignore[no-any-return]
-        raise DataError(
-            f"expected a list of texts, got a table of {len(names)} columns "
-            f"({', '.join(map(repr, names))!s:.80}); give the column of texts, such as frame['text']"
-        )
-    if isinstance(X, np.ndarray) and X.ndim != 1:
-        if X.ndim == 2 and X.shape[1] == 1:
-            return X[:, 0]
-        raise DataError(
-            f"expected a list of texts, got an array of shape {X.shape}; pass one column"
-        )
-    if isinstance(X, Mapping):
-        raise DataError(f"expected a list of texts, got a {what}; pass its values as a list")
-    if isinstance(X, set | frozenset):
-        raise DataError(f"expected a list of texts, got a {what}, which has no order; pass a list")
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise DataError(f"expected a list of texts, got {what}; put a single text in a list")
-    return X
-
-
 class TokenizedTexts(list[Any]):
     """Texts that `Vectorizer.tokens` has already tokenised; accepted in place of texts."""
 
@@ -267,17 +236,12 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         """Choose the vocabulary from texts and count its terms, in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
         self.stop_words_ = as_stop_words(self.stop_words)
-        given = as_vocabulary(self.vocabulary)
+        given, names = as_vocabulary(self.vocabulary), ("min_df", "max_df", "max_features")
+        limits: dict[str, Any] = {name: getattr(self, name) for name in names}
         if given is None:
-            found = choose_terms(self.tokens(X), self.min_df, self.max_df, self.max_features)
+            found = choose_terms(self.tokens(X), **limits)
         else:
-            counts, terms = count_tokens(
-                self.tokens(X),
-                vocabulary=given,
-                min_df=self.min_df,
-                max_df=self.max_df,
-                max_features=self.max_features,
-            )
+            counts, terms = count_tokens(self.tokens(X), vocabulary=given, **limits)
             found = Counted(counts, terms, CommonTerms())
         self.vocabulary_, self.common_terms_ = found.vocabulary, found.common
         return found.counts
