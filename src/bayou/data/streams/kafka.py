@@ -2,8 +2,8 @@
 
 Messages of several partitions are merged by their timestamps: the next message is the one with the smallest
 (timestamp, partition) among the first unread messages of all partitions. A partition is left out only when
-the broker has reported its end. The order of the messages that exist when a run starts is therefore a function of
-the topic alone. Partitions are assigned by this process, so the group is never rebalanced.
+the broker has reported its end. The order of the messages that exist when a run starts is therefore a
+function of the topic alone. Partitions are assigned by this process, so the group is never rebalanced.
 """
 
 from __future__ import annotations
