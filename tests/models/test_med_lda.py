@@ -125,17 +125,6 @@ def test_several_chains_are_averaged():
         MedLDAClassifier(n_chains=2, multi_class="one-vs-all").fit(CLASSES)
 
 
-def test_weights_of_documents_weigh_labels():
-    """Documents of weight zero are documents without a label: their words count as before."""
-    y, weight = codes(PAIR), np.ones(120)
-    weight[::3] = 0
-    by_weight = MedLDAClassifier(**SHORT).fit(PAIR.counts, y, sample_weight=weight)
-    missing = [None if w == 0 else int(c) for c, w in zip(y, weight, strict=True)]
-    by_label = MedLDAClassifier(**SHORT).fit(PAIR.counts, missing)
-    np.testing.assert_array_equal(by_weight.weights_, by_label.weights_)
-    np.testing.assert_array_equal(by_weight.components_, by_label.components_)
-
-
 def test_cost_and_weight_are_one_factor():
     y = codes(PAIR)
     shared = SHORT | {"refit": False}
@@ -523,6 +512,7 @@ def test_costs_move_the_border_of_two_classes(how):
 
 def test_a_class_without_weight_is_not_learned():
     model = MedLDAClassifier(**SHORT).fit(X40, Y40, sample_weight=Y40)
+    assert model.classes_.tolist() == [0, 1]
     assert (model.predict(X40) == 1).all()
 
 
@@ -628,11 +618,11 @@ def test_some_labels_are_held_out_from_the_chain():
     corpus, _ = sample_med_lda(500, 4, 60, n_classes=3, beta=0.05, seed=5)
     for extra, n in (({}, 50), ({"word_residual": 0.0}, 40), ({"refit": False}, 0)):
         model = MedLDAClassifier(**SHORT | extra)
-        task = model.algorithm.read(model, corpus, None, 500, None, 0)
+        task = model.algorithm.read(model, corpus, None, np.ones(500), 0)
         assert task.is_held_out.sum() == n
         assert (task.shown[task.is_held_out] == 0).all()
         assert (task.cost > 0).all()
-    task = model.algorithm.read(MedLDAClassifier(), corpus[:200], None, 200, None, 0)
+    task = model.algorithm.read(MedLDAClassifier(), corpus[:200], None, np.ones(200), 0)
     assert not task.is_held_out.any()
 
 
@@ -640,7 +630,7 @@ def test_a_held_out_label_changes_the_weights_and_not_the_topics():
     corpus, _ = sample_med_lda(300, 4, 60, n_classes=3, beta=0.05, seed=5)
     y = codes(corpus)
     model = MedLDAClassifier(**SHORT)
-    task = model.algorithm.read(model, corpus, None, 300, None, 0)
+    task = model.algorithm.read(model, corpus, None, np.ones(300), 0)
     other = np.where(task.is_held_out, (y + 1) % 3, y)
     first, second = (MedLDAClassifier(**SHORT).fit(corpus.counts, labels) for labels in (y, other))
     np.testing.assert_array_equal(first.components_, second.components_)

@@ -211,15 +211,6 @@ def test_documents_without_labels_teach_topics_alone():
     assert not alone.weights_.any()
 
 
-def test_weight_zero_is_no_label():
-    weight = np.r_[np.zeros(80), np.ones(80)]
-    y = THREE.astype(object)
-    y[:80] = None
-    one = OnlineMedLDAClassifier(**SHORT).fit(COUNTS, THREE, sample_weight=weight)
-    other = OnlineMedLDAClassifier(**SHORT).fit(COUNTS, y)
-    assert np.allclose(one.weights_, other.weights_)
-
-
 def test_the_whole_corpus_as_one_batch():
     model = OnlineMedLDAClassifier(
         **SHORT, classifier="averaging", batch_size=160, n_rounds=20, n_sweeps=1, n_passes=1

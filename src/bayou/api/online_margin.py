@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
@@ -19,7 +20,7 @@ from bayou.data.supervision import check_magnitude, document_weights, read_targe
 from bayou.inference.lda.arrays import F32, Each
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.margin import online_response, online_state
-from bayou.inference.margin.examples import examples_of, no_examples
+from bayou.inference.margin.examples import Examples, examples_of, no_examples
 from bayou.inference.margin.online_state import OnlineMarginSettings
 from bayou.results.posterior import Posterior
 from bayou.run import batches
@@ -106,7 +107,7 @@ def stream_labels(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
         signs, every = stream_classes.read_more(model, y, n_docs, own, classes)
         stream_classes.grow_classes(model, every, online_state.regroup)
     p = model.resolve()
-    model._learn_stream(examples_of(corpus.counts, signs, _costs(p, weights)), p)
+    model._learn_stream(_examples(corpus, signs, weights, p), p)
 
 
 def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -133,7 +134,7 @@ def stream_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         before = len(model.state_.mean)
         raise DataError(f"y has {targets.shape[1]} targets, {before} came before")
     p = model.resolve()
-    model._learn_stream(examples_of(corpus.counts, targets, _costs(p, weights)), p)
+    model._learn_stream(_examples(corpus, targets, weights, p), p)
 
 
 def later_passes(p: OnlineMarginSettings) -> OnlineMarginSettings:
@@ -141,9 +142,12 @@ def later_passes(p: OnlineMarginSettings) -> OnlineMarginSettings:
     return p._replace(fresh=False)
 
 
-def _costs(p: OnlineMarginSettings, weights: NDArray[Any]) -> NDArray[Any]:
-    """The cost of the loss of each document."""
-    return _check_costs(p.cost * weights)
+def _examples(
+    corpus: Corpus, y: NDArray[Any], weights: NDArray[Any], p: OnlineMarginSettings
+) -> Examples:
+    """The documents of positive weight, each with the cost of its loss."""
+    examples = examples_of(corpus.counts, y, _check_costs(p.cost * weights))
+    return examples if weights.all() else examples.take(np.flatnonzero(weights))
 
 
 def _check_costs(costs: NDArray[Any]) -> NDArray[Any]:
@@ -180,6 +184,7 @@ def _begin(model: Any, y: NDArray[Any]) -> None:
 def _fit(model: Any, corpus: Corpus, y: NDArray[Any], weights: NDArray[Any]) -> None:
     """All documents, each pass in its own keyed order. Documents without a response also train the topics."""
     _begin(model, y)
-    p, n, seed = model.resolve(), corpus.n_docs, model.seed_
-    order = lru_cache(maxsize=1)(lambda i: batches.order(seed, n, i))
-    model._learn_passes(examples_of(corpus.counts, y, _costs(p, weights)), p, model.n_passes, order)
+    p, seed = model.resolve(), model.seed_
+    examples = _examples(corpus, y, weights, p)
+    order = lru_cache(maxsize=1)(lambda i: batches.order(seed, examples.n_docs, i))
+    model._learn_passes(examples, p, model.n_passes, order)

@@ -13,8 +13,8 @@ from bayou.api.params import param, settings
 from bayou.api.training import Path, score_of, training
 from bayou.data.checks import MAX_TOPICS
 from bayou.data.corpus import Corpus
-from bayou.data.supervision import document_weights, read_labels, read_targets
-from bayou.inference.lda.arrays import F32
+from bayou.data.supervision import document_weights, read_labels, read_targets, take_labels
+from bayou.inference.lda.arrays import F32, F64
 from bayou.inference.lda.features import DAMPINGS
 from bayou.inference.lda.prior import resolve_alpha
 from bayou.inference.lda.resume import check_counts
@@ -83,20 +83,21 @@ class Sampling(EstimatorBase):
             None takes the labels or targets of the corpus. None or NaN for a document: its response is not
             known, and its words still shape the topics.
         sample_weight : array (documents,), optional
-            Factors on the cost of documents. Their words count as before.
+            Factors on the cost of documents; their words count once. A document of weight 0 is left out.
         checkpoint, checkpoint_every
             As in `LDA.fit`.
         """
         self.check_params()
         corpus = self._corpus(X, reset=True)
         seed = self._resolve_seed()
-        task = self.algorithm.read(self, X, y, corpus.n_docs, sample_weight, seed)
+        weight = document_weights(sample_weight, corpus.n_docs)
+        task = self.algorithm.read(self, X, y, weight, seed)
         p, self.seed_ = self.resolve(task), seed
         if task.shown.max() > MOST_COST:
             raise ValueError(
                 f"cost times sample_weight must be at most {MOST_COST:g}; got {task.shown.max():g}"
             )
-        data = setup.prepare(corpus, task, p, seed)
+        data = setup.prepare(corpus if weight.all() else corpus[weight > 0], task, p, seed)
         for name, value in self._sample(data, task, p, checkpoint, checkpoint_every).items():
             setattr(self, name, value)
         return self
@@ -144,25 +145,24 @@ def _check_chains(state: Any, data: MarginData) -> None:
         check_counts(state.z[i] if several else state.z, chain.tokens.terms, *both)
 
 
-def read_classes(
-    model: Any, X: Any, y: Any, n_docs: int, sample_weight: Any, seed: int
-) -> MarginTask:
-    """Classes or labels, with the costs of a classifier."""
-    labels = read_labels(y, n_docs, corpus=X if isinstance(X, Corpus) else None)
-    weight = document_weights(sample_weight, n_docs)
+def read_classes(model: Any, X: Any, y: Any, weight: F64, seed: int) -> MarginTask:
+    """Classes or labels of the documents of positive weight, with the costs of a classifier.
+
+    Classes of documents of weight 0 keep their names.
+    """
+    labels = read_labels(y, len(weight), corpus=X if isinstance(X, Corpus) else None)
+    use = np.flatnonzero(weight > 0)
     return tasks.class_task(
-        labels, weight, model.cost, model.positive_cost, hold_out=holdout_part(model), seed=seed
-    )
+        take_labels(labels, use), weight[use], model.cost, model.positive_cost,
+        hold_out=holdout_part(model), seed=seed,
+    )  # fmt: skip
 
 
-def read_numbers(
-    model: Any, X: Any, y: Any, n_docs: int, sample_weight: Any, seed: int
-) -> MarginTask:
-    """Targets, with the costs of a regressor."""
-    values = read_targets(y, n_docs, corpus=X if isinstance(X, Corpus) else None)
-    weight = document_weights(sample_weight, n_docs)
-    part = tasks.TWENTIETH if model.refit else 0
-    return tasks.number_task(values, weight, model.cost, hold_out=part, seed=seed)
+def read_numbers(model: Any, X: Any, y: Any, weight: F64, seed: int) -> MarginTask:
+    """Targets of the documents of positive weight, with the costs of a regressor."""
+    values = read_targets(y, len(weight), corpus=X if isinstance(X, Corpus) else None)
+    use, part = weight > 0, tasks.TWENTIETH if model.refit else 0
+    return tasks.number_task(values[use], weight[use], model.cost, hold_out=part, seed=seed)
 
 
 def holdout_part(model: Any) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bayou.data.corpus import Corpus
-from bayou.data.counts import check_sparse, column_names, dense
+from bayou.data.counts import check_sparse, column_names, dense, take_rows
 from bayou.data.errors import DataError, MissingTargetsWarning
 from bayou.data.fields import is_no_label
 from bayou.data.label_entries import INFINITE, is_list, labels_in, one_array
@@ -36,6 +36,7 @@ __all__ = [
     "read_targets",
     "responses",
     "signs",
+    "take_labels",
 ]
 
 _LARGEST_TARGET = 1e30  # the square of a larger one would not be finite
@@ -121,6 +122,20 @@ def merge_classes(known: npt.NDArray[Any], more: Any, *, in_order: bool) -> npt.
         return known
     every = class_array([*known.tolist(), *new])
     return every if in_order else np.unique(every)
+
+
+def take_labels(labels: Labels, docs: npt.NDArray[np.intp]) -> Labels:
+    """The labels of some documents; all classes keep their numbers.
+
+    Examples
+    --------
+    >>> take_labels(read_labels(["b", None, "a"], 3), np.array([2, 1]))[1:3]
+    (array(['a', 'b'], dtype='<U1'), array([ 0, -1], dtype=int32))
+    """
+    codes = labels.codes[docs] if len(labels.codes) else labels.codes
+    return labels._replace(
+        codes=codes, indicator=take_rows(labels.indicator, docs), known=labels.known[docs]
+    )
 
 
 def signs(labels: Labels) -> npt.NDArray[np.int8]:

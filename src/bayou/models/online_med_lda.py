@@ -225,7 +225,7 @@ class OnlineMedLDAClassifier(  # type: ignore[override]
             None takes the labels of the corpus. None or NaN for a document: its labels are not known, and
             its words still count. See `bayou.data.supervision.read_labels`.
         sample_weight : array (documents,), optional
-            Factors on the cost of documents; their words count as before.
+            Factors on the cost of documents; their words count once. A document of weight 0 is left out.
         """
         online_margin.fit_labels(self, X, y, sample_weight)
         return self

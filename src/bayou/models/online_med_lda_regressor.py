@@ -134,7 +134,7 @@ class OnlineMedLDARegressor(  # type: ignore[override]
         y : array (documents,) or (documents, targets), or None for the targets of the corpus
             NaN where a target is not known.
         sample_weight : array (documents,), optional
-            Factors on the cost of documents; their words count as before.
+            Factors on the cost of documents; their words count once. A document of weight 0 is left out.
         """
         online_margin.fit_targets(self, X, y, sample_weight)
         return self

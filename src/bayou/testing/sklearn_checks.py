@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 NEGATIVE = (
     "the check fits negative numbers, and topic models take counts; it passes on absolute values"
 )
-WEIGHTS = "a weight is a factor on the cost of a document's labels; its words count once"
+WEIGHTS = "a weight above 0 is a factor on the cost of a document's labels; its words count once"
 COLUMNS = "`predict_proba` has one column per topic, and the check expects four; it passes with `n_topics=4`"
 _CLASSES = 4  # in the y of the sparse checks
 
