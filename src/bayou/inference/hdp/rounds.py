@@ -42,8 +42,7 @@ def ends(n_sweeps: int, n_chains: int, burn_in: int | None) -> tuple[int, ...]:
     """Sweeps of each chain at the end of each round; one round for one chain or a given ``burn_in``."""
     if n_chains == 1 or burn_in is not None:
         return (n_sweeps,)
-    early = (n_sweeps // 4, n_sweeps // 2)
-    return (*(end for end in early if end >= SHORTEST), n_sweeps)
+    return (n_sweeps // 2, n_sweeps) if n_sweeps // 2 >= SHORTEST else (n_sweeps,)
 
 
 def find_turn(step: int, round_ends: tuple[int, ...], n_chains: int) -> Turn:
