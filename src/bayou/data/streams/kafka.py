@@ -203,7 +203,7 @@ class KafkaSource(Source):
                 partition = self._partitions[message.partition()]
                 partition.at_end = True
             elif error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET:
-                self._skip_deleted(message.partition())
+                self._skip_gap(message.partition())
             elif not error.retriable() and error.code() != self._kafka.KafkaError._TRANSPORT:
                 raise DataError(f"{self.name}: {error.str()}; check the topic and its limits")
         if messages:
@@ -221,7 +221,7 @@ class KafkaSource(Source):
             self._was_told = True
             self.patience.told(f"{self.name} is unavailable: {reason}; retrying")
 
-    def _skip_deleted(self, number: int) -> None:
+    def _skip_gap(self, number: int) -> None:
         """Continue at the first message that the broker still has."""
         partition = self._partitions[number]
         low, high = self._limits(number)
