@@ -13,7 +13,7 @@ tables of document d serve topic k, and tables are the customers of the root [Te
 With a discount the processes are Pitman-Yor processes: many small topics beside few large ones. Besides the
 sweeps over tokens, the topics of whole tables are drawn (`kernels.hdp.dishes`), topics are split and merged
 by tables (`kernels.hdp.table_moves`), and topics with the same words are folded (`kernels.hdp.split_merge`).
-In the first sweeps topics are merged whenever that raises the joint (`inference.hdp.warm_up`).
+Warm-up also merges topics whenever that raises the joint (`inference.hdp.warm_up`).
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 [Chen11] Chen, Du, Buntine. Sampling table configurations for the hierarchical Poisson-Dirichlet process.
@@ -186,8 +186,7 @@ class HDP(TopicNumber, Topics, Estimator):
         Sweeps of each chain before the first is kept. Default: half of its sweeps; then `fit` ends early if
         the chains agree. Every fifth later sweep of the first chain is kept.
     n_moves : int or None
-        Splits and merges proposed per sweep; with them the topics of whole tables are drawn. Default: 20; 0
-        with a discount (not supported).
+        Splits and merges per sweep; with them topics of whole tables are drawn. Default: 20; 0 with a discount.
     n_chains : int
         Chains after the first, which is the model, start from 1.5 times, a quarter, 2.25 times, a 16th, ...
         as many topics. They show whether the number of topics still depends on the start.
@@ -207,9 +206,8 @@ class HDP(TopicNumber, Topics, Estimator):
     concentrations_ : (float, float)
         alpha and gamma at the end.
     rhats_ : (float, float, float)
-        Split R-hat over all chains of the number of topics, of large topics, and of ln p(w | z). Chains agree
-        on a value with R-hat at most 1.1, or with means at most 20 %, 10 % and 0.02 nats per token apart;
-        otherwise `fit` warns.
+        Split R-hat over all chains of the number of topics, of large topics, and of ln p(w | z). `fit` warns
+        if one is above 1.1 and the chains' means are more than 20 %, 10 % or 0.02 nats per token apart.
     topic_recurrence_ : float array (topics,)
         Bhattacharyya coefficient of each topic with its match in the other chains; NaN with one chain.
 
@@ -280,14 +278,12 @@ class HDP(TopicNumber, Topics, Estimator):
         self.check_params()
         start, n_moves = ("random", 0) if self.discount > 0 else ("fast", N_MOVES)
         n_moves = n_moves if self.n_moves is None else self.n_moves
+        merges = warm_up.last_merges(self.n_sweeps, self.burn_in)
         return settings(
             Settings, self, alpha=None if self.alpha is None else float(self.alpha),
             gamma=float(self.gamma), beta=float(self.beta), discount=float(self.discount),
             start=self.start or start, ends=rounds.ends(self.n_sweeps, self.n_chains, self.burn_in),
-            how=SweepSettings(
-                self.sampler, n_moves, self.learn_alpha, self.learn_gamma,
-                warm_up.last_merges(self.n_sweeps, self.burn_in),
-            ),
+            how=SweepSettings(self.sampler, n_moves, self.learn_alpha, self.learn_gamma, merges),
         )  # fmt: skip
 
     def check_params(self) -> None:
