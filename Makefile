@@ -24,7 +24,7 @@ endef
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint types imports registry architecture test browser slow generic bounds coverage bench docs clean
+.PHONY: help setup demo fmt lint types imports registry architecture test browser slow generic bounds fuzz coverage bench docs clean
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,13 @@ generic: $(VENV)/.dev  ## all tests but the slow ones, for the least machine of 
 bounds: $(VENV)/.dev  ## the tests of kernels and inference with every index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds $(BIN)/python -m pytest -q \
 		-m "not slow and not browser" tests/kernels tests/inference
+
+# make fuzz CASES=50000 SEED=20 is the whole run; FIRST=25000 goes on with a later case.
+CASES ?= 1000
+SEED ?= 0
+FIRST ?= 0
+fuzz: $(VENV)/.dev  ## changed model files, loaded and asked; CASES=50000 for the whole run
+	$(BIN)/python -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --first $(FIRST)
 
 # Coverage cannot see into machine code, so the kernels run once as plain Python. 64-bit hashing wraps
 # around by design, and only plain NumPy scalars remark on it. Left out are statistics of more draws

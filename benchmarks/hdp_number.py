@@ -53,8 +53,8 @@ def fit_one(size: Size, seed: int, **given: Any) -> dict[str, Any]:
     """Interval, truth and time of one corpus."""
     corpus, n, n_large = draw_corpus(size, seed)
     begun = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoubtWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DoubtWarning)
         model = HDP(beta=BETA, random_state=seed, n_threads=1, **given).fit(corpus)
     spent = time.process_time() - begun
     every, large = (
@@ -64,7 +64,9 @@ def fit_one(size: Size, seed: int, **given: Any) -> dict[str, Any]:
     rhat = max(getattr(model, "rhats_", (float("nan"),)))
     return {
         "truth": (n, n_large), "all": every, "large": large, "seconds": spent, "sweeps": model.n_iter_,
-        "rhat": rhat, "holds": (every[0] <= n <= every[1], large[0] <= n_large <= large[1]),
+        "rhat": rhat, "agreed": not any(issubclass(w.category, DoubtWarning) for w in caught),
+        "recurrence": float(np.median(model.topic_recurrence_)),
+        "holds": (every[0] <= n <= every[1], large[0] <= n_large <= large[1]),
     }  # fmt: skip
 
 
@@ -76,16 +78,21 @@ def coverage(names: list[str], n_corpora: int, first: int = 0, **given: Any) -> 
         one = fit_one(SIZES[name], seed, **given)
         found[name].append(one)
         print(f"  {name:<7} {seed:>3}: true {one['truth'][0]}, {one['truth'][1]} large; intervals "
-              f"{one['all']} {one['large']}; R-hat {one['rhat']:.2f}, {one['sweeps']} sweeps, "
+              f"{one['all']} {one['large']}; R-hat {one['rhat']:.2f}, "
+              f"{'agree' if one['agreed'] else 'apart'}, {one['sweeps']} sweeps, "
               f"{one['seconds']:.1f} s", flush=True)  # fmt: skip
     every = [one for part in found.values() for one in part]
     for name, part in (*found.items(), ("all", every)):
         if part:
             holds = np.array([one["holds"] for one in part]).sum(axis=0)
-            width = np.mean([one["all"][1] - one["all"][0] for one in part])
-            agreed = sum(one["rhat"] <= 1.1 for one in part)
+            width, width_large = (
+                np.mean([one[key][1] - one[key][0] for one in part]) for key in ("all", "large")
+            )
+            agreed = sum(one["agreed"] for one in part)
+            match = np.mean([one["recurrence"] for one in part])
             print(f"  {name:<7} topics {holds[0]} of {len(part)}, large {holds[1]} of {len(part)}; mean "
-                  f"width {width:.1f}; chains agree in {agreed}; "
+                  f"width {width:.1f}, {width_large:.1f}; chains agree in {agreed}; "
+                  f"median similarity of matched topics {match:.2f}; "
                   f"{sum(one['seconds'] for one in part):.0f} s", flush=True)  # fmt: skip
 
 

@@ -47,8 +47,8 @@ from bayou.metrics.multilabel import (
     multilabel_report,
 )
 
-SPLIT = ("mulan_bibtex", "mulan_delicious", "mulan_enron", "mulan_medical", "mulan_tmc2007_500",
-         "rcv1_sub1", "reuters21578/modapte90", "arxiv_cs", "eurlex57k_19k")  # fmt: skip
+SPLIT = ("mulan_bibtex", "mulan_delicious", "mulan_enron", "mulan_genbase", "mulan_medical",
+         "mulan_tmc2007_500", "rcv1_sub1", "reuters21578/modapte90", "arxiv_cs", "eurlex57k_19k")  # fmt: skip
 WHOLE = ("slashdot", "langlog", "yahoo_arts", "yahoo_health", "yahoo_science", "stackex_cs",
          "stackex_cooking", "stackex_chemistry", "stackex_chess")  # fmt: skip
 TEXTS = ("reuters", "arxiv", "eurlex")

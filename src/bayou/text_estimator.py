@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from bayou import text_search
 from bayou.data import reading
 from bayou.data.corpus import Corpus
+from bayou.data.passages import WIDTH
 from bayou.inference.lda.explain import explain
 from bayou.models.lda import LDA
 
@@ -106,6 +108,52 @@ class TextEstimator:
             return list(self.estimator_.explain(self.corpus(X)))
         post, known = self.estimator_.posterior_, self.vectorizer_.vocabulary_
         return [explain(post, known, t) for t in self.vectorizer_.tokens(X)]
+
+    def find(
+        self,
+        X: Iterable[str],
+        *,
+        topic: int | None = None,
+        label: Any = None,
+        like: str | None = None,
+        top: int = 20,
+        width: int = WIDTH,
+    ) -> list[text_search.Found]:
+        """The documents that score highest, each with the passage that contributes most to its score.
+
+        Give one of ``topic``, ``label`` and ``like``. Texts without known words are never found.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts; read once, and only the best are kept in memory.
+        topic : int, optional
+            Score: the share of this topic. Trackers and HDP have permanent numbers (`topic_ids_`).
+        label : optional
+            Score: the probability of this class or label.
+        like : str, optional
+            Score: likeness of the topic proportions to those of this text, between 0 and 1.
+        top : int
+            Number of documents.
+        width : int
+            Length of a passage in characters.
+
+        Returns
+        -------
+        list of Found
+            Best first, with ``position``, ``score`` and ``passage``.
+
+        Examples
+        --------
+        >>> from bayou import LDA, TextModel
+        >>> texts = ["apple pear plum", "pear apple apple", "wolf bear lynx", "lynx wolf wolf"] * 5
+        >>> model = TextModel(estimator=LDA(n_topics=2, random_state=0)).fit(texts)
+        >>> new = ["good morning", "we saw a lynx and a bear", "plum and pear"]
+        >>> [found.position for found in model.find(new, like="wolf", top=1)]
+        [1]
+        """
+        check_is_fitted(self)
+        return text_search.find(self, X, topic, label, like, top, width)
 
     def top_terms(self, n: int = 10) -> list[list[str]]:
         """The most probable terms of each topic."""

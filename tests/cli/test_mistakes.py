@@ -287,7 +287,10 @@ def test_tables_that_cannot_be_read(invoke, tmp_path):
 
 def test_the_flags_of_the_command_line_are_spoken_of(invoke, small, tmp_path):
     said = complaint(invoke("fit", small(), "--stop-words", "klingon", code=1))
-    assert "--stop-words must be a language such as english or de, or none, got 'klingon'" in said
+    assert (
+        "--stop-words must be a language such as english or de, a file, or none, got 'klingon'"
+        in said
+    )
     (tmp_path / "one.csv").write_text("text,label\n" + "wolf bear,x\npear plum,x\n" * 10)
     words = ("fit", "one.csv", "-m", "med-lda", "--label", "label", "-k", "2")
     said = complaint(invoke(*words, "--min-df", "1", "--max-df", "1.0", code=1))

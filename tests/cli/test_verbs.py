@@ -22,6 +22,7 @@ VERBS = [
     "labels",
     "predict",
     "explain",
+    "find",
     "topics",
     "evaluate",
     "report",

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bayou.data import Corpus, DataError
+from bayou.data.counting import choose_terms
 
 
 def test_from_tokens():
@@ -33,3 +34,12 @@ def test_from_tokens():
 def test_refused_tokens(documents, why):
     with pytest.raises(DataError, match=why):
         Corpus.from_tokens(documents)
+
+
+def test_common_terms_are_ordered_by_residual_idf():
+    documents = [["burst"] * 4 + ["even"]] * 3 + [["rare"]]
+    found = choose_terms(documents, 1, 0.5, None)
+    assert found.vocabulary.terms == ("rare",)
+    assert found.common == (2, ("burst", "even"))
+    assert choose_terms(documents, 1, 3, None).common == (0, ())
+    assert choose_terms([], 1, 0.5, None).common == (0, ())

@@ -5,11 +5,12 @@ import json
 import random
 import time
 import unicodedata
+import warnings
 
 import pytest
 
-from bayou.data import tokenize, untrusted
-from bayou.data.errors import DataError
+from bayou.data import Vectorizer, tokenize, untrusted
+from bayou.data.errors import DataError, LongTokensWarning
 from bayou.data.records import Options, text_record
 from bayou.data.streams.lines import LineReader
 from bayou.data.text import MAX_TOKEN
@@ -75,10 +76,22 @@ def test_formulas_and_numbers():
 
 
 def test_limits_of_tokens():
-    assert tokenize("a " + "x" * 10_000_000 + " bb", min_length=1) == ["a", "bb"]
+    with pytest.warns(LongTokensWarning, match="1 token was dropped: longer than 1,000"):
+        assert tokenize("a " + "x" * 10_000_000 + " bb", min_length=1) == ["a", "bb"]
     assert len(tokenize("x" * MAX_TOKEN)) == 1
     with pytest.raises(DataError, match="at most 10"):
         tokenize("a b", ngrams=(1, 11))
+
+
+def test_long_tokens_are_counted_over_all_texts():
+    long = "x" * (MAX_TOKEN + 1)
+    with pytest.warns(LongTokensWarning, match="3 tokens were dropped") as told:
+        counts = Vectorizer().fit_transform(["one two", f"{long} one {long}", long])
+    assert len(told) == 1
+    assert counts.sum() == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Vectorizer().fit_transform(["word " * 1000])  # a long text of short tokens
 
 
 def test_a_gzip_bomb_stops_at_the_limit(tmp_path):

@@ -159,6 +159,7 @@ ALL = (
     ("BayesPAClassifier/full binary", "state.spread", 1e20),
     ("OnlineMedHDPRegressor/gibbs number", "pending.costs", 1e20),
     ("OnlineMedHDPClassifier/gibbs classes", "state.precision", 1e30),
+    ("SpectralLDA/basis", "now.sums.basis", 1e-300),
     ("SpectralLeader/history", "rows", 0.0), ("StepwiseEM/batches", "state.share", 0.0),
     ("TopicTracker/fast", "intake.numbers", 2**62),
     ("OnlineDependencyLDA/labels", "state.doubt", 1e-45), ("OnlineHDP/hybrid", "pending.counts", 1e30),
@@ -185,4 +186,14 @@ def test_checkpoints_with_more_steps_than_were_asked_for(saved, tmp_path):
         arrays[f"state.{key}"] = np.array(255)
         container.save(tmp_path / "c", arrays, manifest)
         with pytest.raises(ModelFileError, match="more steps"):
+            seeds.resume(name, tmp_path / "c")
+
+
+@pytest.mark.parametrize("change", [{"n_kept": 1}, {"n_kept": 255}])
+def test_checkpoints_without_the_sums_of_kept_sweeps(saved, tmp_path, change):
+    for name in ("HDP/alias", "HDP/direct"):
+        arrays, manifest = saved(f"checkpoint {name}")
+        arrays |= {f"state.{key}": np.array(value) for key, value in change.items()}
+        container.save(tmp_path / "c", arrays, manifest)
+        with pytest.raises(ModelFileError, match="kept sweeps"):
             seeds.resume(name, tmp_path / "c")

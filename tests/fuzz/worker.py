@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from tests.fuzz import mutations, seeds
+from tests.fuzz.blocks import file_of
 from tests.oracle.answers import LEARNED, OF_DOCUMENTS, OF_MODEL
 from tests.oracle.documents import fresh, fresh_corpus, news, texts
 
@@ -16,7 +17,6 @@ from bayou.data import container
 from bayou.data.errors import BayouError
 
 MEMORY = 2 * 2**30  # bytes that one case may ask for
-BLOCK = 50  # consecutive cases of one file: its kernels are loaded once
 MAY_BE_NAN = {"diagnosis_"}  # figures that may be unknown
 SKIP = {"label_ids_", "feature_names_in_"}
 
@@ -112,17 +112,19 @@ def main(folder, seed, *cases):
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     files = sorted(Path(folder).glob("*.bayou"))
-    valid = {}
+    valid, contents = {}, {}
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     with tempfile.TemporaryDirectory() as own:
         path = Path(own, "case.bayou")
         for case in map(int, cases):
-            file = files[case // BLOCK % len(files)]
+            file = files[file_of(case, len(files))]
             if file.stem not in valid:
                 print(f"start {case} {file.stem}: unchanged", flush=True)
                 path.write_bytes(file.read_bytes())
                 valid[file.stem] = answers_of(path, file.stem)
-            arrays, manifest = container.load(file)
+            if file.stem not in contents:
+                contents = {file.stem: container.load(file)}
+            arrays, manifest = contents[file.stem]
             rng = np.random.default_rng([int(seed), case])
             arrays, manifest, told = mutations.change(rng, arrays, manifest)
             print(f"start {case} {file.stem}: {told}"[:400].replace("\n", " "), flush=True)

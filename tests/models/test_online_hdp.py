@@ -330,3 +330,32 @@ def test_few_documents_are_scored_where_they_are_long(monkeypatch):
     assert passes._sample(CORPUS[:3], np.arange(3)).n_docs == 3
     monkeypatch.setattr(passes, "N_SCORED", (500, 0))
     assert passes._sample(CORPUS, np.arange(CORPUS.n_docs)).n_docs == 1
+
+
+def test_a_discount_is_learned_from_and_kept(tmp_path):
+    model = model_of(discount=0.3, n_passes=6, tol=0.0).fit(CORPUS)
+    assert mass(model) == pytest.approx(CORPUS.counts.sum(), rel=0.05)
+    plain = model_of(n_passes=6, tol=0.0).fit(CORPUS)
+    assert (
+        model.state_.tables.sum() > plain.state_.tables.sum()
+    )  # more tables of the same documents
+    model.save(tmp_path / "model.bayou")
+    again = load(tmp_path / "model.bayou")
+    assert again.discount == 0.3
+    rest = CORPUS[:60]
+    np.testing.assert_array_equal(
+        again.partial_fit(rest).components_, model.partial_fit(rest).components_
+    )
+
+
+def test_a_stream_with_a_discount_does_not_depend_on_cuts():
+    whole = model_of(discount=0.3, n_docs=CORPUS.n_docs).partial_fit(CORPUS)
+    cut = model_of(discount=0.3, n_docs=CORPUS.n_docs)
+    for lo in range(0, CORPUS.n_docs, 25):
+        cut.partial_fit(CORPUS[lo : lo + 25])
+    np.testing.assert_array_equal(cut.state_.raw, whole.state_.raw)
+
+
+def test_births_have_no_discount():
+    with pytest.raises(ValueError, match="has no discount"):
+        model_of(discount=0.3, inference=BIRTHS).fit(CORPUS)

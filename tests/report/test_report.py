@@ -147,6 +147,7 @@ def test_hostile_text_is_shown_and_stays_text():
         assert shown in text
     assert "\ufffd" in text, "a NUL is shown as a replacement character"
     assert "\u202e" not in page, "nothing turns the direction of the page"
+    assert "[U+202E]turned round" in text, "an override is shown"
     assert "window.hacked" not in "".join(re.findall(r"<script>(.*?)</script>", page, re.S))
     assert {"time", "labels", "quality", "clouds"} <= set(outline.all("id"))
     assert page.encode("utf-8")

@@ -21,16 +21,16 @@ def killed(folder, *flags):
 
 def test_twenty_kills(tmp_path):
     said = killed(tmp_path / "run", "--kills", "20", "--docs", "1600", "--block", "24")
-    assert said == "20 kills, 1600 documents: 0 lost, 0 twice, identical\n"
+    assert said == "files: 20 kills, 1600 documents: 0 lost, 0 twice, identical\n"
 
 
 @pytest.mark.slow
 def test_two_hundred_kills(tmp_path):
     said = killed(tmp_path / "run", "--kills", "200", "--docs", "12000", "--block", "16")
-    assert said.startswith("200 kills")
+    assert said.startswith("files: 200 kills")
 
 
 @pytest.mark.slow
 def test_two_hundred_kills_of_the_command_line(tmp_path):
     said = killed(tmp_path / "run", "--kills", "200", "--docs", "20000", "--block", "16", "--real")
-    assert said.startswith("200 kills")
+    assert said.startswith("files: 200 kills")

@@ -17,6 +17,7 @@ from bayou.cli.verbs.demo import demo
 from bayou.cli.verbs.doctor import doctor
 from bayou.cli.verbs.evaluate import evaluate
 from bayou.cli.verbs.explain import explain
+from bayou.cli.verbs.find import find
 from bayou.cli.verbs.fit import fit
 from bayou.cli.verbs.inspect import inspect
 from bayou.cli.verbs.labels import labels
@@ -80,7 +81,7 @@ def _main(
 
 for _panel, _verbs in {
     "Start": (demo, fit, report, track),
-    "Use a model": (predict, explain, topics, evaluate, update, stream, labels),
+    "Use a model": (predict, explain, find, topics, evaluate, update, stream, labels),
     "Inspect": (models, inspect, doctor),
 }.items():
     for _verb in _verbs:

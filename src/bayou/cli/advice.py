@@ -13,12 +13,14 @@ from bayou.data.errors import several
 if TYPE_CHECKING:
     from bayou.cli.documents import Batch
     from bayou.data.corpus import Corpus
+    from bayou.data.text import Vectorizer
 
 _SEPARATORS = (";", "|", ",", "/")
 _SHARE_JOINED = 0.3  # of the label names; a single name with a comma is a name
 _FEW_TOKENS = 100  # per topic: each of its ten first terms then occurs ten times at best
 _FEW_DOCS = 1000
 _FEW_STEPS = 30  # of a streaming model: topics of documentation have settled by then
+_COMMON = 12  # dropped words that are shown
 _SHOWN = 40  # characters of a label
 
 
@@ -29,6 +31,19 @@ def on_documents(corpus: Corpus, messages: Messages) -> None:
     if n_empty:
         docs += f" ({n_empty:,} without any of the terms)"
     messages.info(f"{docs}, {corpus.n_terms:,} terms, {corpus.n_tokens:,.0f} tokens")
+
+
+def on_words(vectorizer: Vectorizer, messages: Messages) -> None:
+    """Print how many words `--max-df` dropped, and the most informative of them."""
+    n_terms, first = vectorizer.common_terms_
+    if n_terms:
+        limit = vectorizer.max_df
+        most = f"{limit:.0%} of the" if isinstance(limit, float) else f"{limit:,}"
+        shown = ", ".join(first[:_COMMON]) + (", ..." if n_terms > _COMMON else "")
+        messages.info(
+            f"Dropped {several(n_terms, 'word')} in more than {most} documents: {shown}; "
+            "--max-df 1.0 keeps them"
+        )
 
 
 class Blanks:

@@ -38,8 +38,6 @@ Settings = Annotated[list[str] | None, typer.Option(
     "--set", metavar="NAME=VALUE", help="A parameter of the model; repeatable.")]
 Title = Annotated[str | None, typer.Option(
     "--title", metavar="TEXT", help="Heading of the report. Default: the name of the model or file.")]
-StopWords = Annotated[str, words_option(
-    "--stop-words", metavar="LANG", help="Drop common words: english, german, fr, ... or none.")]
 Seed = Annotated[int, run_option(
     "--seed", min=0, metavar="N", help="Random seed; the same seed gives the same model.")]
 Threads = Annotated[int | None, run_option(
@@ -191,4 +189,26 @@ class LabelledInput(Input):
 @dataclass(frozen=True)
 class FullInput(DatedInput, LabelledInput):
     """Documents with everything that a column can hold."""
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Options for words that `fit` and `track` share."""
+
+    stop_words: Annotated[str, words_option(
+        "--stop-words", metavar="NAMES",
+        help="Drop common words: english, english-long, german, fr, own.txt, english+own.txt, ... or none.",
+    )] = "english"
+    ngrams: Annotated[int, words_option(
+        "--ngrams", min=1, max=9, metavar="N", help="Also count runs of up to N words as terms.")] = 1
+
+    def word_settings(self) -> dict[str, Any]:
+        """Parameters of the vectorizer. Files of stop words are read now, so that errors come first."""
+        from bayou.data.stop_words import has_file
+        from bayou.data.text import as_stop_words
+
+        names: Any = None if self.stop_words.strip().lower() == "none" else self.stop_words
+        if names is not None and has_file(names):
+            names = sorted(as_stop_words(names) or ())
+        return {"stop_words": names, "ngrams": (1, self.ngrams)}
 # fmt: on

@@ -43,7 +43,7 @@ _AS_FLAGS = (
         re.compile(
             r'\bstop_words must be a language such as "english" or "de", None or a list of words'
         ),
-        "--stop-words must be a language such as english or de, or none",
+        "--stop-words must be a language such as english or de, a file, or none",
     ),
     (re.compile(r"^y has one class only"), "the label column has one class only"),
 )

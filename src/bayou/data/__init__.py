@@ -7,17 +7,19 @@ from bayou import lazy
 if TYPE_CHECKING:
     from bayou.data.container import load, pack_strings, peek, save, unpack_strings
     from bayou.data.corpus import Corpus
+    from bayou.data.english import ENGLISH_LONG_STOP_WORDS, ENGLISH_STOP_WORDS
     from bayou.data.errors import (
         BayouError,
         DataError,
         DoubtWarning,
         FractionalCountsWarning,
+        LongTokensWarning,
         MissingTargetsWarning,
         ModelFileError,
     )
     from bayou.data.readers import iter_records, read
     from bayou.data.synthetic import Truth, sample_hdp, sample_lda, sample_mixture
-    from bayou.data.text import ENGLISH_STOP_WORDS, Vectorizer, tokenize
+    from bayou.data.text import Vectorizer, tokenize
     from bayou.data.vocabulary import Vocabulary
     from bayou.data.vocabulary_growth import Growth
 
@@ -26,7 +28,9 @@ _MODULE_OF = {  # the imports above again, for lazy loading
     "Corpus": "bayou.data.corpus",
     "DataError": "bayou.data.errors",
     "DoubtWarning": "bayou.data.errors",
-    "ENGLISH_STOP_WORDS": "bayou.data.text",
+    "ENGLISH_LONG_STOP_WORDS": "bayou.data.english",
+    "ENGLISH_STOP_WORDS": "bayou.data.english",
+    "LongTokensWarning": "bayou.data.errors",
     "FractionalCountsWarning": "bayou.data.errors",
     "Growth": "bayou.data.vocabulary_growth",
     "MissingTargetsWarning": "bayou.data.errors",
@@ -61,6 +65,7 @@ _MODULES = (
 __getattr__, __dir__ = lazy.attributes(__name__, _MODULE_OF, _MODULES)
 
 __all__ = [
+    "ENGLISH_LONG_STOP_WORDS",
     "ENGLISH_STOP_WORDS",
     "BayouError",
     "Corpus",
@@ -68,6 +73,7 @@ __all__ = [
     "DoubtWarning",
     "FractionalCountsWarning",
     "Growth",
+    "LongTokensWarning",
     "MissingTargetsWarning",
     "ModelFileError",
     "Truth",

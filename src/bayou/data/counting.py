@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,23 @@ import scipy.sparse as sp
 from bayou.data.counts import CSR
 from bayou.data.errors import DataError
 from bayou.data.vocabulary import Vocabulary
+
+MAX_COMMON = 1_000  # names of common terms that are kept
+
+
+class CommonTerms(NamedTuple):
+    """Terms in more documents than `max_df` allows."""
+
+    n_terms: int = 0
+    first: tuple[str, ...] = ()  # at most 1,000, by residual IDF: the most informative first
+
+
+class Counted(NamedTuple):
+    """Counts, the chosen terms, and the terms that were too common."""
+
+    counts: CSR
+    vocabulary: Vocabulary
+    common: CommonTerms
 
 
 def count_tokens(
@@ -58,12 +75,36 @@ def count_tokens(
                 "leave them out when the vocabulary is given"
             )
         return _count(documents, vocabulary.numbers, grow=False), vocabulary
+    return choose_terms(documents, min_df, max_df, max_features)[:2]
+
+
+def choose_terms(
+    documents: Iterable[Iterable[str]], min_df: float, max_df: float, max_features: int | None
+) -> Counted:
+    """Count all terms and keep those within the limits of `count_tokens`."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # each new term gets the next number
     counts = _count(documents, numbers, grow=True)
     terms = np.array(list(numbers), dtype=object)
     keep = _choose_columns(counts, terms, min_df, max_df, max_features)
-    return counts[:, keep], Vocabulary(terms[keep])
+    common = _common_terms(counts, terms, max_df)
+    return Counted(counts[:, keep], Vocabulary(terms[keep]), common)
+
+
+def _common_terms(counts: CSR, terms: npt.NDArray[np.object_], max_df: float) -> CommonTerms:
+    """Terms over the limit. Residual IDF is log2(N / df) minus its value if tokens fell at random.
+
+    Tokens that fall on N documents at random reach a share 1 - exp(-cf / N) of them. A term that
+    is concentrated in fewer documents has a larger IDF than that.
+    """
+    n_docs, n_terms = counts.shape
+    df = np.bincount(counts.indices, minlength=n_terms)
+    high = max_df if _is_whole(max_df) else max_df * n_docs
+    over = np.flatnonzero(df > high)
+    total = np.bincount(counts.indices, weights=counts.data, minlength=n_terms)[over]
+    residual = np.log2(n_docs / df[over]) + np.log2(-np.expm1(-total / n_docs))
+    order = np.lexsort((terms[over].astype(str), -residual))[:MAX_COMMON]
+    return CommonTerms(len(over), tuple(terms[over[order]]))
 
 
 def check_limits(min_df: float, max_df: float, max_features: int | None) -> None:

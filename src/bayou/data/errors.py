@@ -28,6 +28,10 @@ class MissingTargetsWarning(UserWarning):
     """Some documents have no target value; the model does not learn targets from them."""
 
 
+class LongTokensWarning(UserWarning):
+    """Tokens of more than 1,000 characters were dropped."""
+
+
 class DoubtWarning(UserWarning):
     """The data do not support the requested settings; the message says what the model used instead."""
 

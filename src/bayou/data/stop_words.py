@@ -1,6 +1,10 @@
-"""Stop words of languages other than English, from the extra ``languages``."""
+"""Names of stop-word lists: languages other than English (extra ``languages``), and text files."""
 
-from bayou.data.errors import DataError, did_you_mean
+import os
+
+from bayou.data.errors import DataError, did_you_mean, reason_of
+
+MAX_FILE = 16 * 2**20  # bytes; longer files are texts, not lists of words
 
 # English names of the supported languages, with their ISO 639-1 codes.
 _CODES = {
@@ -30,7 +34,8 @@ def language_words(language: str) -> frozenset[str]:
     if code not in _CODES.values():
         raise DataError(
             f'stop_words must be a language such as "english" or "de", None or a list of words, '
-            f"got {language!r}{did_you_mean(name, ['english', *_CODES])}"
+            f"got {language!r}{did_you_mean(name, ['english', 'english-long', *_CODES])}; the name of a "
+            "file has a dot or a slash"
         )
     try:
         import stopwordsiso
@@ -43,3 +48,42 @@ def language_words(language: str) -> frozenset[str]:
             f"the installed stopwordsiso has no list for {language!r}; pass stop_words as a list"
         )
     return frozenset(stopwordsiso.stopwords(code))
+
+
+def split_names(names: str) -> list[str]:
+    """The names in ``english+own.txt``; a file whose own name has a plus is one name."""
+    if is_file(names) and os.path.isfile(names):
+        return [names]
+    found = [name.strip() for name in names.split("+")]
+    if not all(found):
+        raise DataError(
+            f"stop_words has an empty name in {names!r:.200}; write names such as english+own.txt"
+        )
+    return found
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is one of a file: it has a dot or a slash."""
+    return "." in name or "/" in name or os.sep in name
+
+
+def has_file(names: str) -> bool:
+    """Whether one of the names joined by + is a file."""
+    return any(map(is_file, split_names(names)))
+
+
+def file_words(path: str) -> str:
+    """The text of a file of stop words (UTF-8), without comments, which begin with #."""
+    try:
+        if os.path.isfile(path) and os.path.getsize(path) > MAX_FILE:
+            raise DataError(f"{path}: a file of stop words has at most {MAX_FILE:,} bytes")
+        with open(path, encoding="utf-8-sig") as file:
+            return "\n".join(line.partition("#")[0] for line in file)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: the file of stop words is not UTF-8 ({error.reason}); save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise DataError(
+            f"{path}: the file of stop words cannot be read: {reason_of(error)}"
+        ) from None

@@ -1,7 +1,8 @@
 """Tokens of texts, and counts of their terms."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,27 +13,22 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayou.data.backtracking import explain_exponential
-from bayou.data.counting import check_limits, count_tokens
-from bayou.data.counts import CSR, is_frame
-from bayou.data.errors import DataError
-from bayou.data.stop_words import language_words
+from bayou.data.counting import (
+    CommonTerms,
+    Counted,
+    check_limits,
+    choose_terms,
+    count_tokens,
+)
+from bayou.data.counts import CSR
+from bayou.data.english import ENGLISH_LISTS
+from bayou.data.errors import DataError, LongTokensWarning
+from bayou.data.stop_words import file_words, is_file, language_words, split_names
+from bayou.data.text_input import as_texts
 from bayou.data.token_pattern import TOKEN_PATTERN
 from bayou.data.untrusted import normalize
 from bayou.data.vocabulary import as_vocabulary
 
-_ENGLISH = """
-a about above after again against all also although always am among an and another any are aren as
-at be because been before being below between both but by can cannot could couldn did didn do does
-doesn doing don down during each either else even ever every few for from further had hadn has hasn
-have haven having he her here hers herself him himself his how if in into is isn it its itself just
-less ll many may me might mine more most much must my myself never no none nor not nothing now of
-off on once one only onto or other others our ours ourselves out over own per re same shall she
-should shouldn since so some still such than that the their theirs them themselves then there
-therefore these they this those though through thus to too under until up upon us ve very was wasn
-we were weren what when where whether which while who whom whose why will with within without won
-would wouldn yet you your yours yourself yourselves
-"""
-ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 MAX_TOKEN = 1_000  # characters; longer ones are data in letters, not words
 MAX_NGRAM = 10
 
@@ -71,7 +67,8 @@ def tokenize(
     lowercase : bool
         Convert the text to lower case first.
     min_length : int
-        Drop tokens of fewer characters. Tokens of more than 1,000 characters are always dropped.
+        Drop tokens of fewer characters. Tokens of more than 1,000 characters are always dropped, with a
+        `LongTokensWarning`.
     ngrams : pair of int
         Minimum and maximum length of n-grams, at most 10. Tokens are joined by a space. N-grams are
         formed after stop words are removed.
@@ -82,30 +79,52 @@ def tokenize(
 
     Examples
     --------
-    >>> tokenize("The CAT, the café!", stop_words=ENGLISH_STOP_WORDS, ngrams=(1, 2))
+    >>> tokenize("The CAT, the café!", stop_words=frozenset({"the"}), ngrams=(1, 2))
     ['cat', 'café', 'cat café']
     """
     if not isinstance(text, str):
         raise DataError(f"expected text, got {type(text).__name__}: {text!r:.80}")
+    tokens, n_long = _split(text, lowercase, min_length, ngrams, stop_words, token_pattern)
+    if n_long:
+        _warn_long_tokens(n_long)
+    return tokens
+
+
+def _split(
+    text: str, lowercase: bool, min_length: int, ngrams: tuple[int, int],
+    stop_words: frozenset[str] | None, token_pattern: str,
+) -> tuple[list[str], int]:  # fmt: skip
+    """The tokens of a text, and the number of those that were dropped because they are too long."""
     if not isinstance(min_length, int):
         raise DataError(f"min_length must be a whole number, got {min_length!r}")
     low, high = check_ngrams(ngrams)
     text = normalize(text.lower() if lowercase else text)
     pattern, least = _compile_pattern(token_pattern), max(min_length, 1)
     if pattern.groups:
-        tokens = [match.group() for match in pattern.finditer(text)]
+        found = [match.group() for match in pattern.finditer(text)]
     else:
-        tokens = pattern.findall(text)
-    tokens = [token for token in tokens if least <= len(token) <= MAX_TOKEN]
+        found = pattern.findall(text)
+    tokens = [token for token in found if least <= len(token) <= MAX_TOKEN]
+    n_long = sum(len(token) > MAX_TOKEN for token in found) if len(text) > MAX_TOKEN else 0
     if stop_words:
         tokens = [token for token in tokens if token not in stop_words]
     if (low, high) == (1, 1):
-        return tokens
-    return [
+        return tokens, n_long
+    grams = [
         " ".join(tokens[i : i + n])
         for n in range(low, high + 1)
         for i in range(len(tokens) - n + 1)
     ]
+    return grams, n_long
+
+
+def _warn_long_tokens(n: int) -> None:
+    were = "token was" if n == 1 else "tokens were"
+    warnings.warn(
+        f"{n:,} {were} dropped: longer than {MAX_TOKEN:,} characters, so probably data and not a word",
+        LongTokensWarning,
+        stacklevel=3,
+    )
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
@@ -121,51 +140,38 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def as_stop_words(stop_words: Any) -> frozenset[str] | None:
-    """The stop words of a language by name, or of a collection of words; None for none."""
+    """The stop words of names joined by +, or of a collection of words; None for none.
+
+    Examples
+    --------
+    >>> sorted(as_stop_words("english-long") - as_stop_words("english"))[:4]
+    ['according', 'across', 'actually', 'ago']
+    """
     if stop_words is None:
         return None
     if isinstance(stop_words, str):
-        if stop_words.strip().lower() in ("english", "en"):
-            return ENGLISH_STOP_WORDS
-        # tokenised like a text: "aujourd'hui" is two tokens
-        words = language_words(stop_words)
-        return frozenset(token for word in words for token in tokenize(word, min_length=1))
+        return frozenset().union(*map(_words_of_name, split_names(stop_words)))
     words = frozenset(stop_words)
     if not all(isinstance(word, str) for word in words):
         raise DataError("stop words must be strings")
     return words
 
 
-def as_texts(X: Any) -> Iterable[Any]:
-    """An iterable of texts from any container; of a table its only column.
-
-    Examples
-    --------
-    >>> list(as_texts(np.array([["one text"], ["another"]], dtype=object)))
-    ['one text', 'another']
-    """
-    what = type(X).__name__
-    if is_frame(X):
-        names = list(X.columns)
-        if len(names) == 1:
-            return X[names[0]]  # type: ignore[no-any-return]
-        raise DataError(
-            f"expected a list of texts, got a table of {len(names)} columns "
-            f"({', '.join(map(repr, names))!s:.80}); give the column of texts, such as frame['text']"
-        )
-    if isinstance(X, np.ndarray) and X.ndim != 1:
-        if X.ndim == 2 and X.shape[1] == 1:
-            return X[:, 0]
-        raise DataError(
-            f"expected a list of texts, got an array of shape {X.shape}; pass one column"
-        )
-    if isinstance(X, Mapping):
-        raise DataError(f"expected a list of texts, got a {what}; pass its values as a list")
-    if isinstance(X, set | frozenset):
-        raise DataError(f"expected a list of texts, got a {what}, which has no order; pass a list")
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise DataError(f"expected a list of texts, got {what}; put a single text in a list")
-    return X
+def _words_of_name(name: str) -> frozenset[str]:
+    """The stop words of one language or file."""
+    if (words := ENGLISH_LISTS.get(name.lower())) is not None:
+        return words
+    if not is_file(name):
+        # tokenised like a text: "aujourd'hui" is two tokens
+        found = [tokenize(word, min_length=1) for word in language_words(name)]
+        return frozenset(token for tokens in found for token in tokens)
+    # in both forms, for vectorisers with and without `lowercase`
+    text = file_words(name)
+    both = (tokenize(text, min_length=1, lowercase=lowercase) for lowercase in (False, True))
+    found_words = frozenset(token for tokens in both for token in tokens)
+    if not found_words:
+        raise DataError(f"{name}: contains no stop words; write one word per line")
+    return found_words
 
 
 class TokenizedTexts(list[Any]):
@@ -186,8 +192,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
     vocabulary : iterable of str, optional
         Count only these terms; the three limits above must then have their defaults.
     stop_words : str, iterable of str or None
-        A language by its English name or ISO 639-1 code, or a list of words. English is built in;
-        other languages need ``pip install 'bayou[languages]'``.
+        A list of words, or names joined by ``+``, such as ``"english+own.txt"``. A name is a
+        language by its English name or ISO 639-1 code, ``"english-long"``, or a text file, whose name
+        has a dot or a slash. Languages except English need ``pip install 'bayou[languages]'``.
     lowercase, min_length, ngrams, token_pattern
         As in `tokenize`.
 
@@ -197,6 +204,9 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         The terms, in alphabetical order unless `vocabulary` was given.
     stop_words_ : frozenset of str or None
         The words that `stop_words` resolved to.
+    common_terms_ : CommonTerms
+        How many terms `max_df` dropped, and at most 1,000 of them, the most informative first. Not
+        part of model files.
 
     Examples
     --------
@@ -226,14 +236,15 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         """Choose the vocabulary from texts and count its terms, in one pass."""
         check_limits(self.min_df, self.max_df, self.max_features)
         self.stop_words_ = as_stop_words(self.stop_words)
-        counts, self.vocabulary_ = count_tokens(
-            self.tokens(X),
-            vocabulary=as_vocabulary(self.vocabulary),
-            min_df=self.min_df,
-            max_df=self.max_df,
-            max_features=self.max_features,
-        )
-        return counts
+        given, names = as_vocabulary(self.vocabulary), ("min_df", "max_df", "max_features")
+        limits: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if given is None:
+            found = choose_terms(self.tokens(X), **limits)
+        else:
+            counts, terms = count_tokens(self.tokens(X), vocabulary=given, **limits)
+            found = Counted(counts, terms, CommonTerms())
+        self.vocabulary_, self.common_terms_ = found.vocabulary, found.common
+        return found.counts
 
     def transform(self, X: Iterable[str]) -> CSR:
         """Count the terms of the vocabulary in texts; other terms are ignored."""
@@ -250,18 +261,31 @@ class Vectorizer(TransformerMixin, BaseEstimator):
         if isinstance(X, TokenizedTexts):
             yield from X
             return
-        texts, stop_words = as_texts(X), self._stop_words()
+        texts, stop_words, n_long = as_texts(X), self._stop_words(), 0
         for d, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"document {d}: expected text, got {type(text).__name__}")
-            yield tokenize(
-                text,
-                lowercase=self.lowercase,
-                min_length=self.min_length,
-                ngrams=self.ngrams,
-                stop_words=stop_words,
-                token_pattern=self.token_pattern,
+            found, n = _split(
+                text, self.lowercase, self.min_length, self.ngrams, stop_words, self.token_pattern
             )
+            n_long += n
+            yield found
+        if n_long:
+            _warn_long_tokens(n_long)
+
+    def token_places(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Each token of a text in Unicode form C with its beginning and end; stop words are left out.
+
+        Tokens are those of `tokens` for n-grams of one token. A letter whose lower case is longer may
+        differ.
+        """
+        stop_words, least = self._stop_words() or frozenset(), max(self.min_length, 1)
+        lower = text.lower() if self.lowercase else text
+        searched = lower if len(lower) == len(text) else text
+        for match in _compile_pattern(self.token_pattern).finditer(searched):
+            token = normalize(match.group().lower() if self.lowercase else match.group())
+            if least <= len(token) <= MAX_TOKEN and token not in stop_words:
+                yield token, match.start(), match.end()
 
     def _stop_words(self) -> frozenset[str] | None:
         """The words resolved by `fit`: a fitted vectoriser does not need the package with the lists."""

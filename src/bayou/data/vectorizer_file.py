@@ -7,13 +7,20 @@ import numpy as np
 
 from bayou.data.counting import check_limits
 from bayou.data.errors import DataError, ModelFileError
+from bayou.data.stop_words import has_file
 from bayou.data.table import Columns
 from bayou.data.text import Vectorizer, tokenize
 
 
 def parameters(vectorizer: Vectorizer) -> dict[str, Any]:
-    """All parameters of a vectoriser as JSON; sets of words are sorted."""
-    return {f.name: _plain(getattr(vectorizer, f.name)) for f in fields(Vectorizer)}
+    """All parameters of a vectoriser as JSON; sets of words are sorted.
+
+    Stop words from files are stored as words: a model file names no other files.
+    """
+    found = {f.name: _plain(getattr(vectorizer, f.name)) for f in fields(Vectorizer)}
+    if isinstance(vectorizer.stop_words, str) and has_file(vectorizer.stop_words):
+        found["stop_words"] = sorted(vectorizer.stop_words_ or ())
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -49,6 +56,8 @@ def restore_vectorizer(given: Any) -> Vectorizer:
             is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
             if words is not None and not isinstance(words, str) and not is_list:
                 raise DataError(f"words must be strings, got {words!r:.40}")
+        if isinstance(made.stop_words, str) and has_file(made.stop_words):
+            raise DataError(f"stop words must not name a file, got {made.stop_words!r:.80}")
         check_limits(made.min_df, made.max_df, made.max_features)
         tokenize(
             "", min_length=made.min_length, ngrams=made.ngrams, token_pattern=made.token_pattern

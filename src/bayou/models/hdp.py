@@ -11,8 +11,9 @@ tables of document d serve topic k, and tables are the customers of the root [Te
 ``direct``  g drawn, topics given g, then tables as sums of coins [Teh06]; exact, O(K) per token
 
 With a discount the processes are Pitman-Yor processes: many small topics beside few large ones. Besides the
-sweeps over tokens, the topics of whole tables are drawn (`kernels.hdp.dishes`), and topics are split and
-merged by tables (`kernels.hdp.table_moves`) and by tokens (`kernels.hdp.split_merge`).
+sweeps over tokens, the topics of whole tables are drawn (`kernels.hdp.dishes`), topics are split and merged
+by tables (`kernels.hdp.table_moves`), and topics with the same words are folded (`kernels.hdp.split_merge`).
+Warm-up also merges topics whenever that raises the joint (`inference.hdp.warm_up`).
 
 [Teh06] Teh, Jordan, Beal, Blei. Hierarchical Dirichlet processes. JASA 101, 2006.
 [Chen11] Chen, Du, Buntine. Sampling table configurations for the hierarchical Poisson-Dirichlet process.
@@ -36,7 +37,7 @@ from bayou.api.training import Path, score_of, training
 from bayou.data.checks import MAX_TOPICS
 from bayou.data.errors import DoubtWarning
 from bayou.data.schema import Array, Number
-from bayou.inference.hdp import agreement, chains, kept_topics, root, rounds
+from bayou.inference.hdp import agreement, chains, kept_topics, root, rounds, warm_up
 from bayou.inference.hdp.concentration import LEAST, MOST
 from bayou.inference.hdp.franchise import SAMPLERS, U8, FranchiseData, FranchisePrior
 from bayou.inference.hdp.scores import log_joint, log_words
@@ -46,7 +47,7 @@ from bayou.results.posterior import Posterior
 from bayou.run.loop import Info
 
 APART, CHECK = 5, 10  # sweeps between two that are kept, and between two scores
-N_MOVES = 20  # splits and merges per sweep, of tokens and of tables
+N_MOVES = 20  # folds and scatters per sweep; splits and merges per sweep over tables
 
 
 class Settings(NamedTuple):
@@ -185,11 +186,10 @@ class HDP(TopicNumber, Topics, Estimator):
         Sweeps of each chain before the first is kept. Default: half of its sweeps; then `fit` ends early if
         the chains agree. Every fifth later sweep of the first chain is kept.
     n_moves : int or None
-        Splits and merges proposed per sweep; with them the topics of whole tables are drawn. Default: 20; 0
-        with a discount (not supported).
+        Splits and merges per sweep; with them topics of whole tables are drawn. Default: 20; 0 with a discount.
     n_chains : int
-        Chains after the first, which is the model, start from a quarter, twice, a 16th, ... as many topics.
-        They show whether the number of topics still depends on the start.
+        Chains after the first, which is the model, start from 1.5 times, a quarter, 2.25 times, a 16th, ...
+        as many topics. They show whether the number of topics still depends on the start.
     learn_alpha, learn_gamma : bool
         Whether the concentrations are drawn, under Gamma(1, 1) priors.
     max_time, random_state, n_threads, progress, callbacks
@@ -206,8 +206,8 @@ class HDP(TopicNumber, Topics, Estimator):
     concentrations_ : (float, float)
         alpha and gamma at the end.
     rhats_ : (float, float, float)
-        Split R-hat over all chains of the number of topics, of large topics, and of ln p(w | z). Chains agree
-        if all are at most 1.1; otherwise `fit` warns.
+        Split R-hat over all chains of the number of topics, of large topics, and of ln p(w | z). `fit` warns
+        if one is above 1.1 and the chains' means are more than 20 %, 10 % or 0.02 nats per token apart.
     topic_recurrence_ : float array (topics,)
         Bhattacharyya coefficient of each topic with its match in the other chains; NaN with one chain.
 
@@ -268,8 +268,9 @@ class HDP(TopicNumber, Topics, Estimator):
         self.topic_ids_, self.trace_, self.n_iter_ = state.answer_ids, state.trace, state.step
         self.concentrations_ = (float(state.answer_both[0]), float(state.answer_both[1]))
         self.rhats_ = agreement.rhats(state.trace, state.fits, p.burn_in)
-        if p.n_chains > 1 and corpus.n_tokens and max(self.rhats_) > agreement.AGREE:
-            warnings.warn(agreement.describe(self.rhats_), DoubtWarning, stacklevel=2)
+        found = state.trace, state.fits, p.burn_in
+        if p.n_chains > 1 and corpus.n_tokens and not agreement.is_agreed(*found):
+            warnings.warn(agreement.describe(*found), DoubtWarning, stacklevel=2)
         return self
 
     def resolve(self) -> Settings:
@@ -277,11 +278,12 @@ class HDP(TopicNumber, Topics, Estimator):
         self.check_params()
         start, n_moves = ("random", 0) if self.discount > 0 else ("fast", N_MOVES)
         n_moves = n_moves if self.n_moves is None else self.n_moves
+        merges = warm_up.last_merges(self.n_sweeps, self.burn_in)
         return settings(
             Settings, self, alpha=None if self.alpha is None else float(self.alpha),
             gamma=float(self.gamma), beta=float(self.beta), discount=float(self.discount),
             start=self.start or start, ends=rounds.ends(self.n_sweeps, self.n_chains, self.burn_in),
-            how=SweepSettings(self.sampler, n_moves, self.learn_alpha, self.learn_gamma),
+            how=SweepSettings(self.sampler, n_moves, self.learn_alpha, self.learn_gamma, merges),
         )  # fmt: skip
 
     def check_params(self) -> None:

@@ -11,7 +11,8 @@ What remains is the Polya form
     p(z_di = k) ~ (n_dk + alpha g_k) phi_vk
 
 of `lda.hybrid`, and tables enter in expectation only, alpha g_k (psi(alpha g_k + n_dk) - psi(alpha g_k)).
-The truncation-free variant [Wang12] samples a mini-batch with births instead (`inference.hdp.births`).
+With a discount tables are sampled (`hdp.discounted`). The truncation-free variant [Wang12] samples a
+mini-batch with births instead (`hdp.births`).
 
 [Burkhardt17] Burkhardt, Kramer. Online sparse collapsed hybrid variational-Gibbs algorithm for hierarchical
 Dirichlet process topic models. ECML PKDD 2017.
@@ -59,6 +60,7 @@ class Settings(NamedTuple):
     alpha: float | None
     gamma: float
     beta: float
+    discount: float
     inference: str
     learn_alpha: bool
     learn_gamma: bool
@@ -112,7 +114,7 @@ def update(state: State, batch: Pairs, p: Settings, seed: int, each: Each) -> St
     pace = stream.pace(state.step, state.n_seen, batch.n_docs, p)
     alpha, gamma, sweeps = state.alpha, state.gamma, (p.burn_in, p.n_samples)
     topics = TopicIds(state.ids, state.n_born, state.n_died)
-    known = local_step.RootState(state.tables, topics, alpha, gamma)
+    known = local_step.RootState(state.tables, topics, alpha, gamma, p.discount)
     local = BatchSettings(np.array([alpha]), state.beta, *sweeps, seed, pace.step, pace.again)
     learn = local_step.learn_slots if in_slots else local_step.learn_births
     g = StreamCounts(state.raw, state.scale, state.topic)
@@ -170,43 +172,39 @@ def posterior(state: State, vocabulary: Any) -> Posterior:
 class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
     """The hierarchical Dirichlet process from mini-batches: topics are born and die below a ceiling.
 
-    Topics die when the stream no longer uses them, and new topics are born in free slots. Users see the
-    topics in use, the most used first. `topic_ids_` identifies topics when their order changes.
+    Topics die when the stream no longer uses them; new ones are born in free slots. The most used come first.
 
     Parameters
     ----------
     n_topics : int
         Largest number of topics [K], on which the number in use depends. Memory is terms x `n_topics`.
     alpha : float or None
-        Concentration of a document's topics around those of the corpus [b1]; its start if it is learned. Too
-        large is better than too small. Default: a fifth of the mean document length, at least 1.
+        Concentration of a document's topics around those of the corpus [b1]; its start if it is learned.
+        Default: a fifth of the mean document length, at least 1.
     gamma : float
         Concentration of the corpus' topics [b0]; its start if it is learned. Larger means more topics.
     beta : float
         Prior of a topic's terms.
+    discount : float
+        In (0, 1) documents are Pitman-Yor processes: slower, one thread, and `fit` holds out no documents.
     inference : {"hybrid", "truncation-free"}
-        Local inference of a mini-batch: Gibbs sweeps over each document under frozen topics, starting from
-        `n_topics` topics; or exact Gibbs sampling of the mini-batch with births, starting from none. The
-        second is for comparison: it is slower, serial, and finds fewer topics.
+        Gibbs sweeps over each document under frozen topics, starting from `n_topics` topics; or exact Gibbs
+        sampling of the mini-batch with births, from none: for comparison, slower, serial, fewer topics.
     learn_alpha, learn_gamma : bool
-        Whether the concentrations are learned. Alpha is learned from documents that are read for the first
-        time. `fit` holds out one document in twenty, at most 100, estimates alpha on them after the passes,
-        and learns from them last.
+        Whether the concentrations are learned; alpha from documents that are read for the first time. `fit`
+        holds out one in twenty, at most 100, estimates alpha on them, and learns from them last.
     merge : bool
-        Whether two topics are merged if one topic explains their words better. Without merging the number of
-        topics is closer to `n_topics` than to the truth.
-    n_passes, batch_size, burn_in, n_samples, tau, kappa, tol, max_time
-        As in `OnlineLDA`. `fit` ends after two passes in a row that gained less than `tol`.
-    n_docs : int or None
-        As in `OnlineLDA`. It also decides which topics are in use. Further documents are taken as repeats.
+        Whether two topics are merged if one explains their words better; else there are more.
+    n_passes, batch_size, burn_in, n_samples, n_docs, tau, kappa, tol, max_time
+        As in `OnlineLDA`. `fit` ends after two passes in a row that gained less than `tol`. `n_docs` also
+        decides which topics are in use; further documents are taken as repeats.
     random_state, n_threads, progress, callbacks
         As in `LDA`. Callbacks are called after each mini-batch.
 
     Attributes
     ----------
     n_topics_, n_large_ : int
-        Number of topics in use: a corpus of D documents uses them with probability above 1/2. Number of
-        topics that hold a thousandth of all tokens, and at least 50.
+        Number of topics that D documents use with probability above 1/2, and of large topics.
     topic_ids_ : int64 array (topics,)
         Permanent id of each topic. Ids of dead topics are not given again.
     concentrations_ : (float, float)
@@ -228,6 +226,7 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
     alpha: float | None = param(None, ge=LEAST, le=MOST)
     gamma: float = param(1.0, ge=LEAST, le=MOST)
     beta: float = param(0.01, gt=0.0)
+    discount: float = param(0.0, ge=0.0, le=0.99)
     inference: str = param(HYBRID, choices=(HYBRID, BIRTHS))
     learn_alpha: bool = True
     learn_gamma: bool = True
@@ -251,7 +250,7 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
         """Learn from documents as `OnlineLDA.fit` does, last from those held out for alpha."""
         corpus = read_first(self, X, whole=True)
         n_docs, p = self.n_docs or corpus.n_docs, self.resolve()
-        n_out = n_held_out(corpus.n_docs) if p.learn_alpha else 0
+        n_out = n_held_out(corpus.n_docs) if p.learn_alpha and not p.discount else 0
         train, held_out = hold_out(corpus, n_out, self.seed_, p.n_passes + 1)
         size = self.batch_size or stream.batch_size(train.n_docs)
         p = p._replace(n_docs=n_docs - n_out, batch_size=size)
@@ -273,8 +272,10 @@ class OnlineHDP(Streaming, TopicNumber, Topics, Estimator):
         """The parameters of one run, checked against what was learned."""
         self.check_params()
         check_n_topics(self)
-        size = self.batch_size or stream.batch_size(self.n_docs)
-        own = {"n_terms": self.n_features_in_, "beta": float(self.beta), "phase": self.inference}
+        if self.discount > 0 and self.inference == BIRTHS:
+            raise ValueError(f"inference {BIRTHS!r} has no discount; give {HYBRID!r}")
+        size, n_terms = self.batch_size or stream.batch_size(self.n_docs), self.n_features_in_
+        own = {"n_terms": n_terms, "beta": float(self.beta), "phase": self.inference}
         return settings(Settings, self, batch_size=size, **own)
 
     @property

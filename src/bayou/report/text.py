@@ -12,21 +12,26 @@ MISSING = "—"
 
 # Control characters (HTML forbids NUL), lone surrogates (UTF-8 cannot encode them), noncharacters.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-_DIRECTING = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+_OVERRIDES = re.compile("[\u202d\u202e]")  # they reverse the letters that follow
+_DIRECTING = re.compile("[\u200e\u200f\u061c\u202a-\u202c\u2066-\u2069]")
 _NARROW = frozenset("fijlrtI.,:;'|!()[]-· ")
 _BROAD = frozenset("mwMWQO@%")
 
 
 def clean(text: str) -> str:
-    r"""Replace characters that HTML cannot contain, and remove direction marks.
+    r"""Replace characters that HTML cannot contain, show direction overrides, and remove direction marks.
 
-    Direction marks would also affect the text that follows them on the page.
+    Overrides and marks would also affect the text that follows them on the page. An override can make a text
+    look like another one, so it is shown by its code.
 
     Examples
     --------
     >>> clean("a\x00b")
     'a�b'
+    >>> clean("\u202egpj.exe")
+    '[U+202E]gpj.exe'
     """
+    text = _OVERRIDES.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
     return _DIRECTING.sub("", _UNSHOWABLE.sub("\ufffd", text))
 
 

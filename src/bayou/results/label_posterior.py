@@ -166,7 +166,7 @@ class LabelPosterior:
         """Tokens of labels shared out among topics of the first chain, p(k | y) ~ alpha_k phi'_ky."""
         joint = self.alpha_of(0)[:, None] * self.member_links(0)
         each = np.divide(
-            self.totals, joint.sum(axis=0), out=np.zeros_like(self.totals), where=self.totals > 0
+            self.totals, joint.sum(axis=0), out=np.zeros(len(self.totals)), where=self.totals > 0
         )
         return np.asarray(joint @ each, np.float64)
 

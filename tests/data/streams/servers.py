@@ -84,6 +84,17 @@ class Postgres:
 
         _waited(ask, lambda: self.process.poll() is not None and log.read_text())
 
+    def kill(self):
+        """Kill the server and its processes, as when the machine runs out of memory."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        self.process.kill()
+        for child in map(int, children):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, 9)
+        self.process.wait()
+        _waited(lambda: _check_gone(children))
+
     def stop(self):
         self.process.send_signal(2)  # fast: connections are closed
         self.process.wait()
@@ -99,6 +110,14 @@ def postgres_server():
             yield server
         finally:
             server.stop()
+
+
+def _check_gone(pids):
+    for pid in pids:
+        state = Path(f"/proc/{pid}/stat")
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if state.read_text().rpartition(")")[2].split()[0] != "Z":
+                raise RuntimeError(f"process {pid} is still there")
 
 
 def _waited(call, ended=lambda: False):

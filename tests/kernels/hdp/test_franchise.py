@@ -170,7 +170,7 @@ def test_chains_reach_the_posterior_of_a_tiny_corpus(kind, prior):
 
 
 @long_chain
-def test_splits_and_merges_alone_reach_the_posterior():
+def test_folds_and_scatters_alone_reach_the_posterior():
     law = reference.posterior(DOCS, TERMS, N_TERMS, PRIOR)
     assert reference.distance(run("moves", PRIOR, 40_000, moves=12), law) < 0.01
 
@@ -183,15 +183,8 @@ def test_a_merge_that_cannot_be_weighed_is_refused():
     z, counts = chain.z.copy(), tuple(chain.counts)
     assert chain.counts.sizes[1] == 2
     stream = np.array([7], np.uint64)
-    assert not split_merge.merge(chain.z, tuple(corpus.tokens), counts, root, tuple(PRIOR), stream)
+    assert not split_merge.fold(chain.z, counts, root, tuple(PRIOR), stream)
     np.testing.assert_array_equal(chain.z, z)
-
-
-@long_chain
-@pytest.mark.parametrize("kind", [split_merge.FOLD, split_merge.SCATTER])
-def test_every_kind_of_move_is_tried(kind):
-    assert 0 < kind < 1
-    assert split_merge.FOLD + split_merge.SCATTER < 1
 
 
 # -- the prior alone -------------------------------------------------------------------------------------

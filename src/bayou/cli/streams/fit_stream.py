@@ -65,7 +65,7 @@ def fit(
         return
     limit = model.estimator.max_time
     model.estimator.set_params(max_time=None)  # it would hold for each call of partial_fit
-    learner.begin(head, size)
+    advice.on_words(learner.begin(head, size), messages)
     rest = _until(limit, chain(cut(head, size), batches))
     n_docs, is_stopped = learner.learn_all(rest, None, messages)
     n_docs += min(size, len(head.texts))

@@ -18,6 +18,7 @@ from bayou.data.errors import DataError
 
 if TYPE_CHECKING:
     from bayou.data.table import Columns
+    from bayou.data.text import Vectorizer
     from bayou.text_model import TextModel
 
 _CHECKPOINT_SECONDS = 30.0
@@ -75,13 +76,16 @@ class Learner:
             return _BATCHES * size
         return min(_BATCHES, max(CHUNK // size, 1)) * size
 
-    def begin(self, head: documents.Batch, n_docs: int) -> None:
-        """Choose words and classes from the first documents, and learn the first ``n_docs`` of them."""
+    def begin(self, head: documents.Batch, n_docs: int) -> Vectorizer:
+        """Choose words and classes from the first documents, and learn the first ``n_docs`` of them.
+
+        Returns the vectorizer, fitted to the first documents.
+        """
         from sklearn.base import clone
 
         from bayou.data.corpus import Corpus
 
-        words = clone(self.model.vectorizer).fit(head.texts)
+        words: Vectorizer = clone(self.model.vectorizer).fit(head.texts)
         if not len(words.vocabulary_):
             raise DataError(f"no term is left; documents: {len(head.texts)}; {NO_TERMS}")
         counts = words.transform(head.texts[:n_docs])
@@ -94,6 +98,7 @@ class Learner:
         else:
             y, classes = _first_labels(head, corpus.n_docs)
             self.model.partial_fit(corpus, y, classes=classes)
+        return words
 
     def learn(
         self,

@@ -26,6 +26,7 @@ _EXTRAS = {  # extra: the modules it brings
     "languages": ("stopwordsiso",),
     "report": ("jinja2",),
     "redis": ("redis",),
+    "kafka": ("confluent_kafka",),
     "sql": ("sqlalchemy", "psycopg"),
 }
 

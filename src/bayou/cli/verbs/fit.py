@@ -45,10 +45,9 @@ class ModelOptions:
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(options.WordOptions):
     """Choice of terms."""
 
-    stop_words: options.StopWords = "english"
     min_df: Annotated[str, options.words_option(
         "--min-df", metavar="N",
         help="Drop words in fewer than N documents (or this fraction of documents).")] = "2"
@@ -57,19 +56,16 @@ class Words:
         help="Drop words in more than N documents (or this fraction of documents).")] = "0.5"
     max_features: Annotated[int | None, options.words_option(
         "--max-features", min=1, metavar="N", help="Keep only the N most frequent words.")] = None
-    ngrams: Annotated[int, options.words_option(
-        "--ngrams", min=1, max=9, metavar="N", help="Also count runs of up to N words as terms.")] = 1
 
     def vectorizer(self) -> Vectorizer:
         """The vectorizer with these options."""
         from bayou.data.text import Vectorizer
 
         return Vectorizer(
-            stop_words=None if self.stop_words.lower() == "none" else self.stop_words,
+            **self.word_settings(),
             min_df=_limit("--min-df", self.min_df),
             max_df=_limit("--max-df", self.max_df),
             max_features=self.max_features,
-            ngrams=(1, self.ngrams),
         )
 
 
@@ -164,6 +160,7 @@ def _fit_corpus(
     if not corpus.n_terms:
         raise DataError(f"no term is left; documents: {corpus.n_docs}; {NO_TERMS}")
     advice.on_documents(corpus, job.messages)
+    advice.on_words(model.vectorizer, job.messages)
     if predictions.is_supervised(model.estimator):
         advice.on_labels(corpus.label_names, source.label_separator, job.messages)
     if dry_run:

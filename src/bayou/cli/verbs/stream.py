@@ -128,7 +128,8 @@ class StreamPlan:
     model: options.Model
     sources: Annotated[list[str], typer.Argument(
         metavar="SOURCE...",
-        help="Files, a folder, - for stdin, redis://HOST/0#STREAM, or a database URL#TABLE.")]
+        help="Files, a folder, - for stdin, redis://HOST/0#STREAM, kafka://HOST:9092/TOPIC, or a "
+        "database URL#TABLE.")]
     outputs: Outputs
     input: StreamInput
     growing: Growing

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # fmt: off
 @dataclass(frozen=True)
-class NewTracker:
+class NewTracker(options.WordOptions):
     """Options of a tracker that starts; one that continues has them in its file."""
 
     slice_: Annotated[str, typer.Option(
@@ -33,7 +33,6 @@ class NewTracker:
     topics: Annotated[int, typer.Option(
         "--topics", "-k", min=1, metavar="N", help="Number of topics at the start.")] = 20
     settings: options.Settings = None
-    stop_words: options.StopWords = "english"
     min_df: Annotated[int, options.words_option(
         "--min-df", min=2, metavar="N", help="Add a word once N documents contain it.")] = 3
     max_terms: Annotated[int | None, options.words_option(
@@ -153,8 +152,8 @@ def _model(
         **given, slice_by=_width(new.slice_), random_state=new.seed, n_threads=threads
     )
     check_parameters(tracker)
-    model, stop_words = TextModel(), None if new.stop_words.lower() == "none" else new.stop_words
-    model._keep(tracker, Vectorizer(stop_words=stop_words))
+    model = TextModel()
+    model._keep(tracker, Vectorizer(**new.word_settings()))
     return model
 
 

@@ -13,11 +13,14 @@ from bayou.data.records import Options, format_of_name
 from bayou.data.streams.files import FORMATS, Files, ReadSettings
 from bayou.data.streams.folder import Folder
 from bayou.data.streams.items import Source
+from bayou.data.streams.kafka import KafkaSource
+from bayou.data.streams.kafka_client import parse_address
 from bayou.data.streams.redis import RedisSink, RedisSource
 from bayou.data.streams.sinks import JsonLines, Sink, StandardOutput
 from bayou.data.streams.sql import SqlSink, SqlSource
 
 _REDIS = ("redis", "rediss", "unix")
+_KAFKA = "kafka://"
 
 
 class SourceSettings(NamedTuple):
@@ -60,6 +63,8 @@ def open_source(addresses: Sequence[str], wanted: SourceSettings) -> Source:
                     f"{address} cannot be combined with other sources; give several files, or one source"
                 )
         return Files(addresses, _reading(addresses, wanted))
+    if addresses[0].startswith(_KAFKA):
+        return KafkaSource(parse_address(addresses[0]), wanted.group, wanted.follow, wanted.options)
     scheme, address, name = split(addresses[0])
     if scheme in _REDIS:
         return RedisSource(address, name, wanted.group, wanted.follow)
@@ -97,6 +102,10 @@ def _form(path: str) -> str:
 
 def open_sink(address: str) -> Sink:
     """Open the sink of an address."""
+    if address.startswith(_KAFKA):
+        raise DataError(
+            f"{address}: Kafka is a source only; write predictions to a file, Redis or a database"
+        )
     scheme, place, name = split(address)
     if scheme in _REDIS:
         return RedisSink(place, name)

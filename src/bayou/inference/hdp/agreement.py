@@ -10,7 +10,11 @@ from scipy.optimize import linear_sum_assignment
 
 from bayou.inference.lda.arrays import F32, F64, I64
 
-AGREE = 1.1  # largest split R-hat of chains that agree [Gelman13]
+AGREE = 1.1  # largest split R-hat of chains whose sweeps are pooled [Gelman13]
+# Chains also agree if their means are at most this far apart: a share of the number of topics (or 1 topic), a
+# share of the number of large topics (or 1), and nats per token. Small topics come and go: one chain's 90 %
+# interval of the number of all topics is already about a quarter of it wide.
+APART = (0.2, 0.1, 0.02)
 LEAST = 10  # sweeps after warm-up without which nothing is said about agreement
 
 
@@ -48,22 +52,46 @@ def rhats(trace: I64, fits: F64, burn_in: int | None) -> tuple[float, float, flo
     return first, second, third
 
 
+def differences(trace: I64, fits: F64, burn_in: int | None) -> tuple[float, float, float]:
+    """Largest differences of the means of chains: of both numbers as a share, of ln p(w | z) in nats.
+
+    A difference of at most one topic counts as none.
+    """
+    parts, out = after_warm_up(trace, burn_in), []
+    for column in (trace[:, 1].astype(float), trace[:, 2].astype(float)):
+        means = np.array([column[part].mean() for part in parts])
+        is_far = np.ptp(means) > 1.0
+        out.append(float(np.ptp(means) / means.mean()) if is_far else 0.0)
+    return out[0], out[1], float(np.ptp([fits[part].mean() for part in parts]))
+
+
 def is_agreed(trace: I64, fits: F64, burn_in: int | None) -> bool:
-    """Whether every split R-hat is at most `AGREE`."""
-    return max(rhats(trace, fits, burn_in)) <= AGREE
+    """Whether each of three values has a split R-hat of at most `AGREE` or means at most `APART` apart."""
+    found = rhats(trace, fits, burn_in)
+    if max(found) == np.inf and is_short(trace, burn_in):
+        return False
+    apart = differences(trace, fits, burn_in)
+    pairs = zip(found, apart, APART, strict=True)
+    return all(rhat <= AGREE or far <= most for rhat, far, most in pairs)
 
 
-def describe(found: tuple[float, float, float]) -> str:
+def is_short(trace: I64, burn_in: int | None) -> bool:
+    """Whether a chain has too few sweeps after warm-up for anything to be said."""
+    return min(len(part) for part in after_warm_up(trace, burn_in)) < LEAST
+
+
+def describe(trace: I64, fits: F64, burn_in: int | None) -> str:
     """What to say about chains that do not agree."""
-    if min(found) == np.inf:
+    if is_short(trace, burn_in):
         return (
             "too few sweeps to compare chains from different starts; intervals of the number of topics "
             "cover all chains. Give a larger n_sweeps"
         )
+    found = differences(trace, fits, burn_in)
     return (
-        f"chains from different starts do not agree: split R-hat {found[0]:.2f} of the number of topics, "
-        f"{found[1]:.2f} of large topics, {found[2]:.2f} of ln p(w | z); intervals of the number of topics "
-        "cover all chains. A larger n_sweeps brings chains closer"
+        f"chains from different starts do not agree: their means differ by {found[0]:.0%} of the number of "
+        f"topics, {found[1]:.0%} of large topics, {found[2]:.3f} nats per token of ln p(w | z); intervals of "
+        "the number of topics cover all chains. A larger n_sweeps brings chains closer"
     )
 
 
@@ -81,8 +109,8 @@ class TraceNumber(NamedTuple):
     def interval(self, level: float, is_large: bool) -> tuple[int, int]:
         """Central interval of the number of topics, or of large topics.
 
-        If the chains agree on the number, their sweeps are pooled. Otherwise the interval reaches from the
-        lowest to the highest end of the chains' own intervals.
+        If split R-hat of the number is at most `AGREE`, the sweeps of all chains are pooled. Otherwise the
+        interval reaches from the lowest to the highest end of the chains' own intervals.
         """
         column = self.trace[:, 2 if is_large else 1]
         parts = [column[at] for at in after_warm_up(self.trace, self.burn_in)]

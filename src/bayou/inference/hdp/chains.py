@@ -26,7 +26,7 @@ from bayou.inference.lda.documents import Tokens, pairs_of
 from bayou.inference.lda.resume import check_counts, refuse
 from bayou.kernels.rng import MEMBER, key
 
-FEW_DOCS, FEW_TOKENS = 8, 1600  # documents or tokens per topic at the start
+FEW_DOCS, FEW_TOKENS = 6, 1200  # documents or tokens per topic at the start
 
 
 def make_data(corpus: Corpus, sampler: str) -> FranchiseData:
@@ -49,7 +49,8 @@ def chain_seed(seed: int, chain: int) -> int:
 def first_topics(n_topics: int | None, n_docs: int, n_tokens: int, chain: int) -> int:
     """Number of topics that a chain starts with.
 
-    The first chain starts with ``n_topics``, the others with a quarter, twice, a 16th, four times, ... of it.
+    The first chain starts with ``n_topics``, the others with 1.5 times, a quarter, 2.25 times, a 16th, ... of
+    it.
 
     Default: half the square root of the number of tokens, but at most one topic per `FEW_DOCS` documents or
     `FEW_TOKENS` tokens, whichever are more topics. Chains that start from more topics of fewer documents each
@@ -57,7 +58,7 @@ def first_topics(n_topics: int | None, n_docs: int, n_tokens: int, chain: int) -
     """
     most = max(n_docs / FEW_DOCS, n_tokens / FEW_TOKENS)
     asked = n_topics or max(1, round(min(math.sqrt(n_tokens) / 2, most)))
-    factor = 4.0 ** -((chain + 1) // 2) if chain % 2 else 2.0 ** (chain // 2)
+    factor = 1.5 ** ((chain + 1) // 2) if chain % 2 else 4.0 ** -(chain // 2)
     return int(min(max(1, round(asked * factor)), max(n_tokens, 1), MAX_TOPICS // 2))
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayou.inference.hdp import births, root
+from bayou.inference.hdp import births, discounted, root
 from bayou.inference.hdp.tables import expected_tables
 from bayou.inference.lda import hybrid, stream
 from bayou.inference.lda.arrays import F64, Each
@@ -25,6 +25,7 @@ class RootState(NamedTuple):
     topics: root.TopicIds
     alpha: float  # b1
     gamma: float  # b0
+    discount: float = 0.0  # a, of the documents
 
 
 def start_with_noise(
@@ -47,7 +48,14 @@ def start_empty(n_slots: int, n_terms: int) -> tuple[StreamCounts, F64, root.Top
 def learn_slots(
     g: StreamCounts, r: RootState, tokens: Tokens, p: BatchSettings, pace: StreamPace, each: Each
 ) -> tuple[StreamCounts, F64, float]:
-    """Counts and tables after a batch sampled under frozen topics, and the tables that it opened."""
+    """Counts and tables after a batch sampled under frozen topics, and the tables that it opened.
+
+    With a discount the last are the powers of b1 (`discounted.step`).
+    """
+    if r.discount > 0.0:
+        law = (root.shares(r.tables, r.gamma), r.alpha, r.discount)
+        after, opened, powers = discounted.step(g, law, tokens, p, (pace.rho, pace.gain), each)
+        return after, (1.0 - pace.rho) * r.tables + pace.rho * pace.gain * opened, powers
     mass = r.alpha * root.shares(r.tables, r.gamma)
     after, lists = hybrid.step(g, tokens, p._replace(alpha=mass), pace.rho, pace.gain, each)
     opened = hybrid.doc_tables(lists, tokens, mass)

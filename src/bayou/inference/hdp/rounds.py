@@ -42,8 +42,7 @@ def ends(n_sweeps: int, n_chains: int, burn_in: int | None) -> tuple[int, ...]:
     """Sweeps of each chain at the end of each round; one round for one chain or a given ``burn_in``."""
     if n_chains == 1 or burn_in is not None:
         return (n_sweeps,)
-    early = (n_sweeps // 4, n_sweeps // 2)
-    return (*(end for end in early if end >= SHORTEST), n_sweeps)
+    return (n_sweeps // 2, n_sweeps) if n_sweeps // 2 >= SHORTEST else (n_sweeps,)
 
 
 def find_turn(step: int, round_ends: tuple[int, ...], n_chains: int) -> Turn:
@@ -138,6 +137,10 @@ def check_state(state: Any, data: FranchiseData, p: Any) -> None:
     turns = [find_turn(step, p.ends, p.n_chains).chain for step in range(state.step)]
     if state.trace[:, 0].tolist() != turns:
         refuse("trace", "does not follow from the number of sweeps")
+    if state.n_kept > state.step or state.times.max(initial=0) > state.n_kept:
+        refuse("times", "does not follow from the number of kept sweeps")
+    if len(state.times) != (len(state.topic) if state.n_kept else 0):
+        refuse("kept", "does not follow from the number of kept sweeps")
     for no in {*turns} - {*turns[-1:]}:
         ids = waiting.ids[no][waiting.ids[no] >= 0]
         tables = np.bincount(waiting.z[no], weights=waiting.heads[no], minlength=len(ids))

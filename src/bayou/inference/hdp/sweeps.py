@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bayou.inference.hdp import franchise, table_moves
+from bayou.inference.hdp import franchise, table_moves, warm_up
 from bayou.inference.hdp.franchise import FranchiseChain, FranchiseData, FranchisePrior
 from bayou.inference.lda.arrays import I64
 
@@ -19,6 +19,7 @@ class SweepSettings(NamedTuple):
     n_moves: int
     learn_alpha: bool
     learn_gamma: bool
+    last_merges: int = 0  # the last sweep that may merge topics whenever p(z, g, w) rises
 
 
 def draw_chain(
@@ -43,6 +44,8 @@ def draw_chain(
         g = franchise.draw_root(chain, prior, seed, step)
     if how.n_moves:
         franchise.move_topics(chain, data, g, prior, how.n_moves, seed, step)
+    if how.n_moves and step <= how.last_merges and step % warm_up.EVERY == 0:
+        warm_up.merge_topics(chain, data, g, prior)
     if how.n_moves and step % table_moves.EVERY == 0:
         chain, new = table_moves.move_tables(chain, data, g, prior, how.n_moves, seed, step)
         old = franchise.move_slots(old, new, -1)

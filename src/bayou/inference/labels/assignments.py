@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from bayou.data.memory import check_tokens
 from bayou.inference.lda import documents
 from bayou.inference.lda.arrays import F32, F64, I32, I64, Each
 from bayou.inference.lda.documents import PairIndex, Pairs
@@ -161,6 +162,7 @@ class LabelChain(NamedTuple):
 
 def start_chain(data: LabelData, seed: int) -> I32:
     """Labels of tokens at random, as places among the labels of the document."""
+    check_tokens(int(data.token_ptr[-1]))
     z = np.zeros(int(data.token_ptr[-1]), np.int32)
     label_sweep.start_labels(z, data.whole, seed)
     return z

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayou.data.label_forms import MULTI_LABEL, Labels
+from bayou.data.memory import check_memory
 from bayou.inference.labels import scores
 from bayou.inference.lda.arrays import F64, I64, Each
 from bayou.inference.lda.documents import Pairs
@@ -91,6 +92,12 @@ def learn_and_tune(
     """
     share = p.validation_share if task.labels.kind == MULTI_LABEL else 0.0
     rest, held = split_held_out(task, share, seed)
+    n_scored, n_labels = len(held) or len(task.docs_with_labels), task.labels.indicator.shape[1]
+    check_memory(
+        24.0 * n_scored * n_labels,
+        f"a table of scores of {n_scored:,} documents for each of {n_labels:,} labels",
+        "give fewer labels, or a smaller validation_share",
+    )
     if not len(held):
         post = learn(task, p.n_chains, True)
         known = task.take(task.docs_with_labels)

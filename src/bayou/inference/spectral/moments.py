@@ -29,6 +29,7 @@ DENSE = 256  # most terms for which the second moment is computed as a dense mat
 LONG = 30.0  # least tokens of a document that is left out if it is mostly one term
 _BLOCK = 4096  # terms at a time
 _TOL, _STEPS = 1e-2, 20  # of eigenvectors; a basis near them is as good
+_ORTHONORMAL = 1e-6  # largest difference of Q'Q from the unit matrix in a file
 
 
 class Moments(NamedTuple):
@@ -54,11 +55,15 @@ def empty(basis: F64) -> Moments:
 
 
 def check(sums: Moments) -> None:
-    """Refuse moments of a file whose sizes do not follow from the rank of their basis."""
+    """Refuse moments of a file whose basis is not orthonormal, or whose sizes do not follow from its rank."""
     r = sums.basis.shape[1]
     if sums.seen.shape[1] != 2 * r or len(sums.cube) != r * (r + 1) * (r + 2) // 6:
         raise ModelFileError(
             "the moments in the file do not fit their basis; train the model again"
+        )
+    if not np.allclose(sums.basis.T @ sums.basis, np.eye(r), rtol=0.0, atol=_ORTHONORMAL):
+        raise ModelFileError(
+            "the basis of the moments in the file is not orthonormal; train the model again"
         )
 
 

@@ -1,19 +1,11 @@
-"""Splits and merges of topics, as Metropolis-Hastings moves on (z, g).
+"""Folds of two topics into one, and scatters of one into two, as Metropolis-Hastings moves on (z, g).
 
-One token at a time a topic of thousands of tokens neither divides nor disappears. Here all tokens of a topic
-are divided at once [Jain04]: a launch state is made from them that knows nothing of how they are divided
-now (documents in random order, each as a whole to the side that predicts it better [Dahl05]; then a few
-scans over tokens), and one more scan from there is the proposal, whose probability is known. Two anchor
-tokens hold the sides apart. The target is
+Two topics with the same words are folded whatever their division of tokens is. The reverse move divides the
+tokens of each document by an urn that ignores terms. The target is
 
     p(z, g, w) ~ b0^K g_u^(b0 - 1) prod_k [ DM_k / g_k  prod_j Gamma(b1 g_k + n_jk) / Gamma(b1 g_k) ]
 
 which is the joint of words, topics and tables with the tables summed out and the root drawn.
-
-[Jain04] Jain, Neal. A split-merge Markov chain Monte Carlo procedure for the Dirichlet process mixture
-model. Journal of Computational and Graphical Statistics 13, 2004.
-[Dahl05] Dahl. Sequentially-allocated merge-split sampler for conjugate and nonconjugate Dirichlet process
-mixture models. Technical report, Texas A&M University, 2005.
 """
 
 import math
@@ -21,22 +13,11 @@ import math
 import numpy as np
 
 from bayou.kernels.compile import fast_jit, jit
-from bayou.kernels.draw import draw_beta
-from bayou.kernels.hdp.divide import (
-    gather,
-    log_beta_density,
-    log_gain,
-    log_words,
-    propose_sides,
-    sides_tables,
-)
+from bayou.kernels.hdp.divide import gather, log_words
 from bayou.kernels.hdp.franchise import LIVE, NEXT
 from bayou.kernels.rng import SPLIT, below, key, uniform
 
-FOLD, SCATTER = (
-    0.7,
-    0.1,
-)  # how often these are tried; the rest are splits and merges by scans, at even odds
+FOLD = 0.875  # how often a fold is tried; otherwise a scatter
 
 
 @fast_jit
@@ -82,18 +63,6 @@ def choose_pair(term_topic, topic, first, stream, given):
 
 
 @jit
-def _random_token(z, k, n, stream):
-    """One of the n tokens of topic k, by its position among all tokens."""
-    left = below(stream, n)
-    for i in range(z.size):
-        if z[i] == k:
-            if left == 0:
-                return i
-            left -= 1
-    return -1
-
-
-@jit
 def _random_topic(topic, n_live, stream):
     left = below(stream, n_live)
     for k in range(topic.size):
@@ -119,77 +88,9 @@ def _stands(z, counts, root, k, free, share, log_a, stream):
     ids[free] = sizes[NEXT]
     sizes[LIVE] += 1
     if not math.log1p(-uniform(stream)) < log_a:
-        _unite(z, counts, root, k, free)
+        unite(z, counts, root, k, free)
         return False
     sizes[NEXT] += 1
-    return True
-
-
-@jit
-def split(z, tokens, counts, root, prior, stream):
-    """Propose a split of a topic; returns whether it was accepted."""
-    indptr, terms = tokens
-    b1, b0, _, beta = prior
-    term_topic, topic, _, _, sizes = counts
-    k = _random_topic(topic, sizes[LIVE], stream)
-    n = np.int64(topic[k])
-    free = _free_slot(topic)
-    if n < 2 or free < 0:
-        return False
-    at, starts = gather(z, indptr, k, k)
-    anchors = np.empty(2, np.int64)
-    anchors[0] = below(stream, n)
-    anchors[1] = (anchors[0] + 1 + below(stream, n - 1)) % n
-    mine, mass, none = terms[at], b1 * root[k], np.zeros(0, np.int64)
-    side, both, log_q = propose_sides(
-        mine, starts, anchors, mass, beta, term_topic.shape[0], none, stream
-    )
-    e = sides_tables(side, starts, mass)
-    share = draw_beta(stream, e[0], e[1])
-    if not (share > 0.0 and share < 1.0):
-        return False
-    n1 = side.sum()
-    n0 = n - n1
-    log_a = log_gain(side, both, starts, share, mass, root[k], b0, beta)
-    log_a -= log_q + log_beta_density(share, e[0], e[1])
-    log_a += math.log(n) + math.log(n - 1.0)  # choice of the anchors
-    log_a -= math.log(n0) + math.log(n1)
-    _divide(z, tokens, counts, k, free, at, side)
-    return _stands(z, counts, root, k, free, share, log_a, stream)
-
-
-@jit
-def merge(z, tokens, counts, root, prior, stream):
-    """Propose a merge of two topics; returns whether it was accepted."""
-    indptr, terms = tokens
-    b1, b0, _, beta = prior
-    term_topic, topic, _, _, sizes = counts
-    n_live = sizes[LIVE]
-    if n_live < 2:
-        return False
-    k = _random_topic(topic, n_live, stream)
-    other, log_pair = choose_pair(term_topic, topic, k, stream, -1)
-    at, starts = gather(z, indptr, k, other)
-    n, n0, n1 = at.size, topic[k], topic[other]
-    anchors = np.empty(2, np.int64)
-    anchors[0] = np.searchsorted(at, _random_token(z, k, np.int64(n0), stream))
-    anchors[1] = np.searchsorted(at, _random_token(z, other, np.int64(n1), stream))
-    forced = np.zeros(n, np.int64)
-    for s in range(n):
-        forced[s] = z[at[s]] == other
-    g = root[k] + root[other]
-    mine, mass, share = terms[at], b1 * g, root[k] / g
-    side, both, log_q = propose_sides(
-        mine, starts, anchors, mass, beta, term_topic.shape[0], forced, stream
-    )
-    e = sides_tables(side, starts, mass)
-    log_a = -log_gain(side, both, starts, share, mass, g, b0, beta)
-    log_a += log_q + log_beta_density(share, e[0], e[1])
-    log_a -= math.log(n_live - 1.0) + math.log(n) + math.log(n - 1.0)
-    log_a -= log_pair - math.log(n_live) - math.log(n0) - math.log(n1)
-    if not math.log1p(-uniform(stream)) < log_a:
-        return False
-    _unite(z, counts, root, k, other)
     return True
 
 
@@ -203,7 +104,7 @@ def _log_pair_words(term_topic, k, other, beta):
 
 
 @jit
-def _unite(z, counts, root, k, other):
+def unite(z, counts, root, k, other):
     """Merge two topics, in the slot of the first."""
     term_topic, topic, _, ids, sizes = counts
     for i in range(z.size):
@@ -237,10 +138,10 @@ def fold(z, counts, root, prior, stream):
     share = root[k] / (root[k] + root[other])
     log_a = math.log(share) + math.log1p(-share) - math.log(b0)
     log_a -= _log_pair_words(term_topic, k, other, beta)
-    log_a += math.log(SCATTER / FOLD) - math.log(n_live - 1.0) + math.log(n_live) - log_pair
+    log_a += math.log((1.0 - FOLD) / FOLD) - math.log(n_live - 1.0) + math.log(n_live) - log_pair
     if not math.log1p(-uniform(stream)) < log_a:
         return False
-    _unite(z, counts, root, k, other)
+    unite(z, counts, root, k, other)
     return True
 
 
@@ -297,24 +198,19 @@ def scatter(z, tokens, counts, root, prior, stream):
     _divide(z, tokens, counts, k, free, at, side)
     log_a = math.log(b0) - math.log(share) - math.log1p(-share)
     log_a += _log_pair_words(term_topic, k, free, beta)
-    log_a += math.log(FOLD / SCATTER)
+    log_a += math.log(FOLD / (1.0 - FOLD))
     return _stands(z, counts, root, k, free, share, log_a, stream)
 
 
 @jit
 def split_merge(z, tokens, counts, root, prior, n_moves, seed, sweep):
-    """Moves of the four kinds; ``root`` is g of every slot. Returns the number of accepted moves."""
+    """Folds and scatters; ``root`` is g of every slot. Returns the numbers of accepted ones."""
     stream = np.empty(1, np.uint64)
-    done = np.zeros(4, np.int64)
+    done = np.zeros(2, np.int64)
     for move in range(n_moves):
         stream[0] = key(seed, SPLIT, sweep, move)
-        kind = uniform(stream)
-        if kind < FOLD:
+        if uniform(stream) < FOLD:
             done[0] += fold(z, counts, root, prior, stream)
-        elif kind < FOLD + SCATTER:
-            done[1] += scatter(z, tokens, counts, root, prior, stream)
-        elif kind < 0.5 + 0.5 * (FOLD + SCATTER):
-            done[2] += split(z, tokens, counts, root, prior, stream)
         else:
-            done[3] += merge(z, tokens, counts, root, prior, stream)
+            done[1] += scatter(z, tokens, counts, root, prior, stream)
     return done
