@@ -186,7 +186,7 @@ class HDP(TopicNumber, Topics, Estimator):
         Sweeps of each chain before the first is kept. Default: half of its sweeps; then `fit` ends early if
         the chains agree. Every fifth later sweep of the first chain is kept.
     n_moves : int or None
-        Splits and merges per sweep; with them topics of whole tables are drawn. Default: 20; 0 with a discount.
+        Splits and merges per sweep, and draws of whole tables. Default: 20; 0 with a discount.
     n_chains : int
         Chains after the first, which is the model, start from 1.5 times, a quarter, 2.25 times, a 16th, ...
         as many topics. They show whether the number of topics still depends on the start.
