@@ -142,6 +142,15 @@ def test_positive_labels_can_weigh_more():
     assert not np.array_equal(plain.weights_, more.weights_)
 
 
+def test_explanations_of_sampled_predictions_add_up():
+    model = MedLDAClassifier.published(n_topics=6, n_sweeps=10, random_state=0).fit(CLASSES)
+    assert model.prediction == "sampled"
+    scores = model.decision_function(CLASSES[:20])
+    for one, expected in zip(model.explain(CLASSES[:20]), scores, strict=True):
+        np.testing.assert_allclose(one.scores, expected, rtol=1e-5, atol=1e-5)
+        assert (one.shares >= 0).all()
+
+
 def test_published_settings():
     for source, sampler in (("gibbs", "gibbs"), ("light", "light"), ("logistic", "gibbs")):
         model = MedLDAClassifier.published(source, n_topics=6, n_sweeps=10, random_state=0)

@@ -168,6 +168,8 @@ def test_sampled_predictions_are_keyed_by_seed_and_document(kind):
     some = score(COUNTS[10:20])
     assert np.array_equal(some, score(COUNTS)[10:20])
     assert np.array_equal(some, score(COUNTS[10:20]))
+    for one, expected in zip(model.explain(COUNTS[10:20]), some, strict=True):
+        np.testing.assert_allclose(one.scores, np.ravel(expected), rtol=1e-5, atol=1e-5)
     assert not model.resolve().refit
     assert model.score(COUNTS, y) > (0.8 if kind in CLASSIFIERS else 0.2)
     model.set_params(prediction="mean")

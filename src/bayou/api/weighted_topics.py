@@ -94,4 +94,8 @@ class WeightedTopics(EstimatorBase):
         """
         check_is_fitted(self)
         counts, names = self._corpus(X, reset=False).counts, self._term_names()
-        return scoring.explain_scores(self.posterior_, self.response_, counts, self.tf, names)
+        zbar = None
+        if getattr(self, "prediction", "mean") == "sampled":
+            with Workers(self.n_threads) as workers:
+                zbar = self._features(counts, workers.each)
+        return scoring.explain_scores(self.posterior_, self.response_, counts, self.tf, names, zbar)

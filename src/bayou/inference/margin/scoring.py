@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from bayou.inference.lda import documents, fold_in, sampled_fold_in
 from bayou.inference.lda import features as lda_features
 from bayou.inference.lda.arrays import F32, F64, Each
+from bayou.inference.lda.documents import Pairs
 from bayou.inference.margin import features
 from bayou.inference.margin.setup import member_seed
 from bayou.results.explanation import MarginExplanation
@@ -85,15 +86,35 @@ def topic_proportions(
     return np.hstack(found) / len(found)
 
 
+def _follow_sample(shares: F64, zbar: F32, pairs: Pairs) -> F64:
+    """Shares of terms that sum to sampled topics: each topic is divided as its expectation is."""
+    out = shares.copy()
+    for d in range(len(zbar)):
+        at = slice(pairs.indptr[d], pairs.indptr[d + 1])
+        if at.start == at.stop:
+            continue
+        expected = out[at].sum(axis=0)
+        evenly = np.outer(pairs.counts[at] / pairs.counts[at].sum(), zbar[d])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out[at] = np.where(expected > 1e-30, out[at] * (zbar[d] / expected), evenly)
+    return out
+
+
 def explain_scores(
-    post: Posterior, resp: Response, counts: csr_array, tf: str, names: Sequence[str]
-) -> list[MarginExplanation]:
-    """What each term adds to each score, per document."""
+    post: Posterior, resp: Response, counts: csr_array, tf: str, names: Sequence[str],
+    zbar: F32 | None = None,
+) -> list[MarginExplanation]:  # fmt: skip
+    """What each term adds to each score, per document.
+
+    ``zbar``: average topics that were sampled. Default: their expectation.
+    """
     chains = chain_topics(post, resp.n_members)
     pairs = documents.pairs_of(lda_features.damp_counts(counts, tf))
     shares = np.hstack(
         [features.term_shares(rows, alpha, resp.term_weight, pairs) for rows, alpha in chains]
-    )
+    ).astype(np.float64)
+    if zbar is not None:
+        shares = _follow_sample(shares, zbar, pairs)
     empty = np.concatenate([alpha / alpha.sum() for _, alpha in chains]) @ resp.weights
     words = None
     if resp.words is not None and resp.word_weight is not None:
@@ -108,7 +129,7 @@ def explain_scores(
         out.append(
             MarginExplanation(
                 classes=resp.classes, terms=tuple(names[v] for v in terms),
-                counts=counts.data[at].astype(np.float64), shares=shares[at].astype(np.float64),
+                counts=counts.data[at].astype(np.float64), shares=shares[at],
                 weights=resp.weights, words=beside,
                 base=resp.intercept + (empty if len(terms) == 0 else 0.0),
             )
